@@ -1,0 +1,20 @@
+"""Clinical entities of radiology reports in spaCy, and scores of generated reports."""
+
+from .corpus import CorpusScore, score, score_corpus
+from .data import install_extensions
+from .embedder import attach_similarity
+from .pipelines import load
+from .score import MCSEScore, package_version
+
+__version__ = package_version()
+__all__ = [
+    "CorpusScore",
+    "MCSEScore",
+    "__version__",
+    "attach_similarity",
+    "load",
+    "score",
+    "score_corpus",
+]
+
+install_extensions()

@@ -1,0 +1,279 @@
+"""What describes an entity, as values with offsets: side, location, severity, size..."""
+
+from collections.abc import Iterable
+from typing import Any, Optional
+
+from .data import ATTRIBUTES
+from .phrases import Phrase, degree_start, place_end
+from .reading import Reading
+from .vocabulary import ANATOMY, FINDING
+
+_MM_PER_UNIT = {"mm": 1.0, "millimeter": 1.0, "millimetre": 1.0, "cm": 10.0}
+_MM_PER_UNIT |= {"millimeters": 1.0, "millimetres": 1.0, "centimeter": 10.0}
+_MM_PER_UNIT |= {"centimeters": 10.0, "centimetre": 10.0, "centimetres": 10.0}
+_TIMES = frozenset(("x", "by", "×"))
+# How many words of a predicate ("is now slightly larger") are read after a verb.
+_MAX_PREDICATE = 8
+
+
+def describe(reading: Reading, phrase: Phrase) -> dict[str, list[dict[str, Any]]]:
+    """Find everything that describes a phrase.
+
+    reading (Reading): The marked words.
+    phrase (Phrase): The phrase.
+    RETURNS (dict): Kind to a list of `text`, `value`, `start_char`, `end_char`, in
+        text order. `size` values are lists of millimetres, all others strings.
+    """
+    first, last = reading.sentence(phrase.start)
+    ranges = [
+        *phrase.apart,
+        *_change_in_front(reading, phrase, first),
+        *_around_head(reading, phrase),
+        *_behind(reading, phrase, last),
+    ]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for start, end in ranges:
+        _collect(reading, start, end, found)
+    if "side" not in found and "location" not in found:
+        leading = _leading_place(reading, phrase, first)
+        if leading is not None:
+            _collect(reading, *leading, found)
+    return {kind: found[kind] for kind in ATTRIBUTES if kind in found}
+
+
+def _around_head(reading: Reading, phrase: Phrase) -> Iterable[tuple[int, int]]:
+    """The describing words of the span: the head's own words describe nothing else."""
+    yield phrase.start, phrase.head_start
+    if phrase.is_predicate:
+        # "the heart is [mildly] enlarged", not "aorta is [calcified and] tortuous"
+        start = degree_start(reading, phrase)
+        yield start, phrase.predicate[0]
+    yield phrase.head_end, phrase.end
+
+
+def _collect(
+    reading: Reading,
+    start: int,
+    end: int,
+    found: dict[str, list[dict[str, Any]]],
+) -> None:
+    """Add what words[start:end] say to the attributes found so far."""
+    at = start
+    while at < end:
+        size = _size(reading, at, end)
+        if size is not None:
+            stop, value = size
+            _add(reading, found, "size", value, at, stop)
+            at = stop
+            continue
+        modifier = reading.modifier_of[at]
+        if modifier is not None and modifier.start >= start and modifier.end <= end:
+            for kind, value in modifier.value:
+                _add(reading, found, kind, value, modifier.start, modifier.end)
+            at = modifier.end
+            continue
+        term = reading.term_of[at]
+        if (
+            term is not None
+            and term.value.category == ANATOMY
+            and term.end <= end
+        ):
+            inner = any(
+                kind == "location"
+                for i in range(term.start, term.end)
+                for kind in reading.kinds(i)
+            )
+            if not inner:
+                _add(reading, found, "location", term.value.concept, at, term.end)
+                at = term.end
+                continue
+        at += 1
+
+
+def _add(
+    reading: Reading,
+    found: dict[str, list[dict[str, Any]]],
+    kind: str,
+    value: Any,
+    start: int,
+    end: int,
+) -> None:
+    items = found.setdefault(kind, [])
+    located = reading.words.located(start, end)
+    if any(
+        item["value"] == value or item["start_char"] == located["start_char"]
+        for item in items
+        if item["value"] == value or kind == "size"
+    ):
+        return
+    items.append({"value": value, **located})
+
+
+def _size(reading: Reading, at: int, end: int) -> Optional[tuple[int, list[float]]]:
+    """ "12 x 9 mm", "1.2 cm": the word after it and the measures in millimetres."""
+    words = reading.words
+    if not words.is_number[at]:
+        return None
+    numbers = [_number(words.lower[at])]
+    i = at + 1
+    while i < end:
+        lower = words.lower[i]
+        if lower in _MM_PER_UNIT:
+            unit = _MM_PER_UNIT[lower]
+            if i + 2 < end and words.lower[i + 1] in _TIMES:
+                if words.is_number[i + 2]:
+                    i += 1
+                    continue
+            return i + 1, [round(number * unit, 3) for number in numbers]
+        if lower in _TIMES and i + 1 < end and words.is_number[i + 1]:
+            numbers.append(_number(words.lower[i + 1]))
+            i += 2
+            continue
+        return None
+    return None
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _change_in_front(
+    reading: Reading, phrase: Phrase, first: int
+) -> Iterable[tuple[int, int]]:
+    """Words of change before the span: "recurrent or new", "interval clearance of"."""
+    words = reading.words
+    at = phrase.start
+    while at > first:
+        before = at - 1
+        lower = words.lower[before]
+        light = reading.is_class(before, "light_noun") and before + 1 < len(words)
+        if reading.kinds(before) & {"change"}:
+            match = reading.modifier_of[before]
+            at = match.start if match is not None else before
+        elif light and words.lower[before + 1] in ("of", "in"):
+            at = before
+        elif lower in ("of", "or", "and", "in", ",") or reading.is_class(
+            before, "determiner"
+        ):
+            if before == first or not (
+                reading.kinds(before - 1) & {"change"}
+                or reading.is_class(before - 1, "light_noun")
+                or reading.is_class(before - 1, "determiner")
+            ):
+                break
+            at = before
+        else:
+            break
+    if at < phrase.start:
+        stop = phrase.apart[0][0] if phrase.apart else phrase.start
+        if at < stop:
+            yield at, stop
+
+
+def _behind(
+    reading: Reading, phrase: Phrase, last: int
+) -> Iterable[tuple[int, int]]:
+    """Places and predicates behind the phrase, up to the next finding or clause."""
+    words = reading.words
+    at = phrase.end
+    while at < last:
+        lower = words.lower[at]
+        if lower == "(":
+            at += 1
+            continue
+        size = _size(reading, at, last)
+        if size is not None:
+            yield at, size[0]
+            at = size[0]
+            continue
+        if lower in ("measuring", "measures", "measured", "measure", "sized"):
+            at += 1
+            while at < last and not words.is_number[at]:
+                if not (
+                    reading.is_class(at, "preposition")
+                    or reading.is_class(at, "adverb")
+                    or words.lower[at] in ("up", "to", "approximately", "about")
+                ):
+                    break
+                at += 1
+            if at < last and words.is_number[at]:
+                continue
+            return
+        after = reading.after_class(at, last, "place_preposition")
+        if after > at:
+            while after < last and reading.is_class(after, "determiner"):
+                after += 1
+            stop = place_end(reading, after, last)
+            if stop == after:
+                return
+            yield after, stop
+            at = stop
+            continue
+        if lower in (")", ","):
+            # ", stable", ", larger than before": an afterthought on the same phrase.
+            if at + 1 < last and reading.kinds(at + 1) == {"change"}:
+                if at + 2 == last or reading.category(at + 2) == "":
+                    yield at + 1, at + 2
+                    at += 2
+                    continue
+            return
+        copula = reading.after_class(at, last, "copula")
+        if copula > at:
+            stop = _predicate_end(reading, copula, last)
+            if stop > copula:
+                yield copula, stop
+            at = max(stop, copula)
+            if at == copula and not (
+                at < last and reading.after_class(at, last, "place_preposition") > at
+            ):
+                return
+            continue
+        if reading.kinds(at) and reading.kinds(at) <= {"change"}:
+            match = reading.modifier_of[at]
+            stop = match.end if match is not None else at + 1
+            if stop < last and reading.category(stop) not in ("",):
+                return
+            yield at, stop
+            at = stop
+            continue
+        return
+
+
+def _predicate_end(reading: Reading, start: int, last: int) -> int:
+    """The word after what a verb says of its subject: "now slightly larger"."""
+    at = start
+    while at < min(last, start + _MAX_PREDICATE):
+        if reading.category(at) == FINDING or reading.in_cue[at]:
+            return start
+        if (
+            reading.modifier_of[at] is not None
+            or reading.is_class(at, "adverb")
+            or reading.words.lower[at] in ("and", "in", "size")
+        ):
+            at += 1
+        else:
+            break
+    while at > start and reading.modifier_of[at - 1] is None:
+        at -= 1
+    if at < last and reading.category(at) == FINDING:
+        return start
+    return at
+
+
+def _leading_place(
+    reading: Reading, phrase: Phrase, first: int
+) -> Optional[tuple[int, int]]:
+    """A place at the start of the sentence: "In the right base, there is ..."."""
+    words = reading.words
+    if words.lower[first] not in ("in", "at", "within", "on", "along"):
+        return None
+    start = first + 1
+    while start < phrase.start and reading.is_class(start, "determiner"):
+        start += 1
+    stop = place_end(reading, start, phrase.start)
+    if stop == start:
+        return None
+    crossed = any(
+        reading.category(at) == FINDING for at in range(stop, phrase.start)
+    )
+    return None if crossed else (start, stop)

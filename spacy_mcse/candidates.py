@@ -1,0 +1,225 @@
+"""What may be an entity: terms of the lists, abnormal states, unknown noun phrases."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Optional
+
+from .matching import Match
+from .reading import Reading
+from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State
+
+_JOINS = frozenset((",", "and", "or", "/"))
+_GENERIC = "generic"
+
+
+class Candidate(NamedTuple):
+    """words[start:end] as a possible entity.
+
+    label (str): Category.
+    concept (str): Key of the lists, '' for an unknown phrase.
+    """
+
+    start: int
+    end: int
+    label: str
+    concept: str
+
+
+def find_candidates(
+    reading: Reading, noun_phrases: Sequence[tuple[int, int]] = ()
+) -> list[Candidate]:
+    """All candidates of a Doc in text order.
+
+    reading (Reading): The marked words.
+    noun_phrases (Sequence[tuple]): Word ranges of the parse's noun phrases, each
+        ending with its head; empty without a parse.
+    RETURNS (list[Candidate]): States such as "aorta is calcified and tortuous" may
+        overlap; no two candidates share both start and end.
+    """
+    states = list(_states(reading))
+    used = {at for state in states for at in range(state.start, state.end)}
+    found = [
+        Candidate(term.start, term.end, term.value.category, term.value.concept)
+        for term in _terms(reading)
+        if not used.issuperset(range(term.start, term.end))
+        or term.value.category not in (ANATOMY, FINDING)
+    ]
+    covered = used | {at for c in found for at in range(c.start, c.end)}
+    found += states
+    found += _unknown_words(reading, covered)
+    found += _unknown_phrases(reading, noun_phrases, found)
+    unique = {(c.start, c.end): c for c in reversed(found)}
+    return sorted(unique.values(), key=_position)
+
+
+def _position(candidate: Candidate) -> tuple[int, int]:
+    return candidate.start, candidate.end
+
+
+def _terms(reading: Reading) -> Iterable[Match]:
+    """The terms; one next to a generic one is joined with it: "mass lesion"."""
+    previous: Optional[Match] = None
+    for term in reading.terms:
+        if (
+            previous is not None
+            and previous.end == term.start
+            and previous.value.category == term.value.category == FINDING
+            and _GENERIC in (previous.value.kind, term.value.kind)
+        ):
+            value = term.value if previous.value.kind == _GENERIC else previous.value
+            previous = Match(previous.start, term.end, value)
+            continue
+        if previous is not None:
+            yield previous
+        previous = term
+    if previous is not None:
+        yield previous
+
+
+def _states(reading: Reading) -> Iterable[Candidate]:
+    """Structures with an abnormal adjective, in front or as a predicate."""
+    for term in reading.terms:
+        if term.value.category != ANATOMY:
+            continue
+        first, last = reading.sentence(term.start)
+        anatomy = term.value.concept
+        for match in _adjectives_in_front(reading, term.start, first):
+            concept = state_concept(match.value, anatomy)
+            if concept:
+                yield Candidate(match.start, term.end, FINDING, concept)
+                break
+        for match in _adjectives_behind(reading, term.end, last):
+            concept = state_concept(match.value, anatomy)
+            if concept:
+                yield Candidate(term.start, match.end, FINDING, concept)
+
+
+def state_concept(states: Iterable[State], anatomy: str) -> str:
+    """The finding that an adjective makes of a structure, '' where it makes none."""
+    states = tuple(states)
+    for state in states:
+        if anatomy in state.anatomy:
+            return state.concept
+    for state in states:
+        if ANY_ANATOMY in state.anatomy:
+            return state.concept.replace("{anatomy}", anatomy)
+    return ""
+
+
+def _adjectives_in_front(
+    reading: Reading, start: int, first: int
+) -> Iterable[Match[tuple[State, ...]]]:
+    words, states = reading.words, reading.vocabulary.states
+    at = start - 1
+    while at >= first:
+        match = states.longest(words.forms, at, start)
+        if match is not None and reading.category(at) in ("", ANATOMY):
+            yield match
+        if not (
+            reading.modifier_of[at] is not None
+            or reading.category(at) == ANATOMY
+            or match is not None
+        ):
+            return
+        at -= 1
+
+
+def _adjectives_behind(
+    reading: Reading, end: int, last: int
+) -> Iterable[Match[tuple[State, ...]]]:
+    """ "heart [is mildly] enlarged", "aorta is calcified and [tortuous]"."""
+    words, states = reading.words, reading.vocabulary.states
+    at = _after_place(reading, end, last)
+    seen_verb = False
+    while at < last:
+        match = states.longest(words.forms, at, last)
+        if match is not None:
+            # "heart enlarged" needs no verb, "lung calcified granuloma" is none.
+            if not seen_verb and _describes_what_follows(reading, match.end, last):
+                return
+            yield match
+            at = match.end
+            continue
+        copula = reading.after_class(at, last, "copula")
+        if copula > at:
+            if seen_verb and not reading.is_class(at, "adverb"):
+                return
+            seen_verb = True
+            at = copula
+            continue
+        if (
+            reading.is_class(at, "adverb")
+            or words.lower[at] == "not"
+            or (words.lower[at] in _JOINS and seen_verb)
+            or reading.kinds(at) & {"severity", "change", "quality"}
+        ):
+            at += 1
+            continue
+        return
+
+
+def _after_place(reading: Reading, end: int, last: int) -> int:
+    """Skip "of the heart" or "size" behind a structure."""
+    words = reading.words
+    at = end
+    while at < last and (
+        words.lower[at] in ("of", "size")
+        or reading.is_class(at, "determiner")
+        or (at > end and (reading.category(at) == ANATOMY or reading.kinds(at)))
+    ):
+        if words.lower[at] not in ("of", "size") and at == end:
+            break
+        at += 1
+    return at
+
+
+def _describes_what_follows(reading: Reading, at: int, last: int) -> bool:
+    return at < last and (
+        reading.category(at) in (FINDING, ANATOMY)
+        or reading.modifier_of[at] is not None
+    )
+
+
+def _unknown_words(reading: Reading, covered: set[int]) -> Iterable[Candidate]:
+    """Words outside the lists with the ending of a medical noun: "lipomatosis"."""
+    words = reading.words
+    for at in range(len(words)):
+        if at in covered or not words.is_word[at] or reading.modifier_of[at]:
+            continue
+        if reading.in_cue[at] or words.lower[at] in reading.vocabulary.not_clinical:
+            continue
+        for form in words.forms[at]:
+            category = reading.vocabulary.suffix_category(form)
+            if category:
+                yield Candidate(at, at + 1, category.upper(), "")
+                break
+
+
+def _unknown_phrases(
+    reading: Reading,
+    noun_phrases: Sequence[tuple[int, int]],
+    known: Sequence[Candidate],
+) -> Iterable[Candidate]:
+    """Noun phrases outside the lists that something clinical describes."""
+    words = reading.words
+    taken = {
+        at for c in known if c.label != ANATOMY for at in range(c.start, c.end)
+    }
+    for start, end in noun_phrases:
+        head = end - 1
+        if not taken.isdisjoint(range(start, end)):
+            continue
+        if not words.is_word[head] or words.is_number[head] or reading.in_cue[head]:
+            continue
+        if reading.category(head) or reading.modifier_of[head] is not None:
+            continue
+        if any(form in reading.vocabulary.not_clinical for form in words.forms[head]):
+            continue
+        if any(reading.is_class(head, c) for c in ("light_noun", "determiner")):
+            continue
+        described = any(
+            reading.category(at) == ANATOMY
+            or reading.kinds(at) & {"side", "location", "severity", "quality"}
+            for at in range(start, head)
+        )
+        if described and len(words.lower[head]) > 2:
+            yield Candidate(head, end, OTHER, "")

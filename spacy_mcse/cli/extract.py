@@ -1,0 +1,198 @@
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, SpanGroup
+from tqdm import tqdm
+
+from ..corpus import EMBEDDER, REFINER, check_pipeline
+from ..data import CLINICAL_KEY, get_dropped_entities, read_entities, read_normal
+from ..errors import Errors
+from ..score import package_version
+from . import io
+from .partial import PartialRun
+from .score import RESUME_HINT
+
+OUTPUTS = (".jsonl", ".spacy")
+# Span group of a Doc in a .spacy file that holds id, line and error of its row: its
+# attrs survive a DocBin, which drops user data.
+ROW_KEY = "mcse_row"
+
+
+def extract_cli(
+    texts: Path = typer.Argument(..., help="Reports: .csv, .tsv, .jsonl or .parquet"),
+    output: Optional[Path] = typer.Option(
+        None,
+        help="Entities: .jsonl, or .spacy with the Docs. "
+        "[default: TEXTS with the ending .entities.jsonl]",
+    ),
+    pipeline: str = typer.Option("en_mcse_cxr_sm", help="Name or path of a pipeline"),
+    id_column: str = typer.Option("id", "--id", help="Column of the ids"),
+    text: str = typer.Option("text", help="Column of the reports"),
+    batch_size: int = typer.Option(128, min=1, help="Reports in one batch"),
+    n_process: int = typer.Option(1, min=-1, help="Processes; -1 for all cores"),
+    engine: str = typer.Option("serial", help="serial or ray"),
+    resume: bool = typer.Option(False, "--resume", help="Go on with a stopped run"),
+    force: bool = typer.Option(False, "--force", help="Overwrite existing output"),
+) -> None:
+    """Extract the clinical entities of reports.
+
+    Exit codes: 0 done; 1 done, with rows that failed; 2 wrong usage or unreadable
+    input, nothing written.
+    """
+    if output is None:
+        output = texts.with_name(f"{texts.stem}.entities.jsonl")
+    with io.exit_codes(RESUME_HINT):
+        records = extract_file(
+            texts,
+            output,
+            columns={"id": id_column, "text": text},
+            pipeline=pipeline,
+            batch_size=batch_size,
+            n_process=n_process,
+            engine=engine,
+            resume=resume,
+            force=force,
+        )
+    code = io.list_failed(records)
+    io.good(f"Entities of {len(records)} reports in {output}")
+    raise typer.Exit(code)
+
+
+def extract_file(
+    texts: Path,
+    output: Path,
+    *,
+    columns: dict[str, str],
+    pipeline: str,
+    batch_size: int = 128,
+    n_process: int = 1,
+    engine: str = "serial",
+    resume: bool = False,
+    force: bool = False,
+) -> list[dict[str, Any]]:
+    """Extract the entities of the reports of a file, whole or not at all.
+
+    texts (Path): The input file.
+    output (Path): The file of entities.
+    columns (dict[str, str]): Column of "id" and "text".
+    pipeline (str): Name or path of the pipeline.
+    batch_size (int): Reports in one batch, and rows between two saved states.
+    n_process (int): Processes of the pipeline.
+    engine (str): What runs the pipeline.
+    resume (bool): Go on where an earlier run stopped.
+    force (bool): Overwrite existing output.
+    RETURNS (list[dict]): One record per row, with "error" where it failed.
+    RAISES (UsageError): For wrong usage or unreadable input.
+    """
+    io.check_engine(engine)
+    ending = io.check_ending(output, OUTPUTS)
+    io.check_outputs(texts, [output], force)
+    rows = io.read_rows(texts, columns)
+    nlp = io.load_pipeline(pipeline)
+    try:
+        check_pipeline(nlp, [REFINER])
+    except ValueError as error:
+        raise io.UsageError(str(error)) from error
+    rows = [io.within(row, columns, nlp.max_length) for row in rows]
+    repeated = io.duplicate_ids(rows)
+    if repeated:
+        io.warn(f"{repeated} rows have the id of an earlier row.")
+    header = {
+        "command": "extract",
+        "version": package_version(),
+        "pipeline": f"{nlp.meta['lang']}_{nlp.meta['name']}-{nlp.meta['version']}",
+        "refiner": nlp("").spans[CLINICAL_KEY].attrs["refiner"],
+        "input": io.file_hash(texts),
+        "columns": columns,
+    }
+    run = PartialRun(output, header, resume=resume, force=force)
+    progress = tqdm(
+        total=len(rows), initial=len(run.records), unit="report", disable=None
+    )
+    try:
+        with progress:
+            batch: list[dict[str, Any]] = []
+            todo = rows[len(run.records) :]
+            as_docs = ending == ".spacy"
+            for row, doc in _docs(todo, nlp, batch_size, n_process, as_docs):
+                batch.append(_record(row, doc, nlp, as_docs))
+                if len(batch) == batch_size:
+                    run.append(batch)
+                    batch = []
+                progress.update(1)
+            run.append(batch)
+    finally:
+        run.close()
+    if as_docs:
+        io.write_whole(output, lambda path: _write_docs(path, run.records))
+    else:
+        io.write_whole(output, lambda path: io.write_jsonl(path, run.records))
+    run.remove()
+    return run.records
+
+
+def _docs(
+    rows: Sequence[io.Row],
+    nlp: Language,
+    batch_size: int,
+    n_process: int,
+    with_vectors: bool,
+) -> Iterator[tuple[io.Row, Optional[Doc]]]:
+    """The Doc of each row, in order; None for a bad row or one that failed."""
+    disable = [
+        name
+        for name in nlp.pipe_names
+        if EMBEDDER in (name, nlp.get_pipe_meta(name).factory) and not with_vectors
+    ]
+    sound = [(row.values["text"], i) for i, row in enumerate(rows) if not row.error]
+    docs = nlp.pipe(
+        sound,
+        as_tuples=True,
+        batch_size=batch_size,
+        n_process=n_process,
+        disable=disable,
+    )
+    upcoming = next(docs, None)
+    for i, row in enumerate(rows):
+        if row.error is not None:
+            yield row, None
+        elif upcoming is not None and upcoming[1] == i:
+            yield row, upcoming[0]
+            upcoming = next(docs, None)
+        else:
+            # A component that works in batches drops the whole batch of a bad text.
+            alone = nlp.pipe([row.values["text"]], batch_size=1, disable=disable)
+            yield row, next(alone, None)
+
+
+def _record(
+    row: io.Row, doc: Optional[Doc], nlp: Language, as_docs: bool
+) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": row.id, "line": row.line}
+    if doc is None:
+        record["error"] = row.error or Errors.E827.format(line=row.line)
+    if as_docs:
+        doc = Doc(nlp.vocab) if doc is None else doc
+        doc.spans[ROW_KEY] = SpanGroup(doc, name=ROW_KEY, attrs=dict(record))
+        data = DocBin(docs=[doc]).to_bytes()
+        record["doc"] = base64.b64encode(data).decode("ascii")
+    elif doc is not None:
+        record["clinical_entities"] = [
+            {**asdict(entity), "negated": entity.negated}
+            for entity in read_entities(doc)
+        ]
+        record["normal_statements"] = [asdict(normal) for normal in read_normal(doc)]
+        record["dropped_entities"] = get_dropped_entities(doc)
+    return record
+
+
+def _write_docs(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    docs = DocBin()
+    for record in records:
+        docs.merge(DocBin().from_bytes(base64.b64decode(record["doc"])))
+    path.write_bytes(docs.to_bytes())

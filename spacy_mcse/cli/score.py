@@ -1,0 +1,231 @@
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+from spacy.language import Language
+from tqdm import tqdm
+from wasabi.tables import table
+
+from ..corpus import (
+    METRICS,
+    SIDES,
+    CorpusSummary,
+    check_pipeline,
+    iter_scores,
+    pipeline_signature,
+    summarize,
+)
+from ..errors import Errors
+from ..score import MCSEScore
+from . import io
+from .partial import PartialRun
+
+OUTPUTS = (".jsonl", ".csv", ".tsv", ".parquet")
+COLUMNS = ("id", "line", *METRICS, "n_reference", "n_candidate", "flags", "error")
+RESUME_HINT = "Interrupted. Use --resume to go on from here."
+
+
+def score_cli(
+    pairs: Path = typer.Argument(
+        ..., help="Reports in pairs: .csv, .tsv, .jsonl or .parquet"
+    ),
+    output: Optional[Path] = typer.Option(
+        None,
+        help="Scores: .jsonl with explanations, .csv, .tsv or .parquet with numbers. "
+        "[default: PAIRS with the ending .scores.jsonl]",
+    ),
+    summary: Optional[Path] = typer.Option(None, help="Summary as JSON"),
+    pipeline: str = typer.Option("en_mcse_cxr_sm", help="Name or path of a pipeline"),
+    id_column: str = typer.Option("id", "--id", help="Column of the ids"),
+    reference: str = typer.Option("reference", help="Column of the references"),
+    candidate: str = typer.Option("candidate", help="Column of the candidates"),
+    batch_size: int = typer.Option(128, min=1, help="Reports in one batch"),
+    n_process: int = typer.Option(1, min=-1, help="Processes; -1 for all cores"),
+    engine: str = typer.Option("serial", help="serial or ray"),
+    resume: bool = typer.Option(False, "--resume", help="Go on with a stopped run"),
+    force: bool = typer.Option(False, "--force", help="Overwrite existing output"),
+) -> None:
+    """Score candidate reports against their references.
+
+    Exit codes: 0 done; 1 done, with rows that failed; 2 wrong usage or unreadable
+    input, nothing written.
+    """
+    if output is None:
+        output = pairs.with_name(f"{pairs.stem}.scores.jsonl")
+    with io.exit_codes(RESUME_HINT):
+        records, totals = score_file(
+            pairs,
+            output,
+            summary=summary,
+            pipeline=pipeline,
+            columns={"id": id_column, "reference": reference, "candidate": candidate},
+            batch_size=batch_size,
+            n_process=n_process,
+            engine=engine,
+            resume=resume,
+            force=force,
+        )
+    typer.echo(_as_table(totals))
+    for warning in totals.warnings:
+        io.warn(warning)
+    code = io.list_failed(records)
+    io.good(f"Scores of {totals.n} pairs in {output}")
+    raise typer.Exit(code)
+
+
+def score_file(
+    pairs: Path,
+    output: Path,
+    *,
+    columns: dict[str, str],
+    pipeline: str,
+    summary: Optional[Path] = None,
+    batch_size: int = 128,
+    n_process: int = 1,
+    engine: str = "serial",
+    resume: bool = False,
+    force: bool = False,
+) -> tuple[list[dict[str, Any]], CorpusSummary]:
+    """Score the pairs of a file and write scores and summary, whole or not at all.
+
+    pairs (Path): The input file.
+    output (Path): The file of scores.
+    columns (dict[str, str]): Column of "id", "reference" and "candidate".
+    pipeline (str): Name or path of the pipeline.
+    summary (Optional[Path]): The file of the summary.
+    batch_size (int): Reports in one batch, and rows between two saved states.
+    n_process (int): Processes of the pipeline.
+    engine (str): What runs the pipeline.
+    resume (bool): Go on where an earlier run stopped.
+    force (bool): Overwrite existing output.
+    RETURNS (tuple): One record per row, with "error" where it failed, and the summary.
+    RAISES (UsageError): For wrong usage or unreadable input.
+    """
+    io.check_engine(engine)
+    ending = io.check_ending(output, OUTPUTS)
+    outputs = [output] if summary is None else [output, summary]
+    io.check_outputs(pairs, outputs, force)
+    if ending == ".parquet":
+        io.import_parquet(output)
+    # Read once before the pipeline is loaded: a wrong file should not cost a load.
+    rows = io.read_rows(pairs, columns)
+    nlp = io.load_pipeline(pipeline)
+    try:
+        check_pipeline(nlp)
+    except ValueError as error:
+        raise io.UsageError(str(error)) from error
+    rows = [io.within(row, columns, nlp.max_length) for row in rows]
+    repeated = io.duplicate_ids(rows)
+    if repeated:
+        io.warn(f"{repeated} rows have the id of an earlier row.")
+    header = {
+        "command": "score",
+        "signature": str(pipeline_signature(nlp)),
+        "input": io.file_hash(pairs),
+        "columns": columns,
+    }
+    run = PartialRun(output, header, resume=resume, force=force)
+    try:
+        _score_rows(rows, nlp, run, batch_size=batch_size, n_process=n_process)
+    finally:
+        run.close()
+    totals = _totals(run.records)
+    if summary is not None:
+        text = io.to_json(_summary_record(pairs, run.records, totals), indent=2) + "\n"
+        io.write_whole(summary, lambda path: io.write_text(path, text))
+    io.write_whole(output, lambda path: _write(path, run.records, ending))
+    run.remove()
+    return run.records, totals
+
+
+def _score_rows(
+    rows: Sequence[io.Row],
+    nlp: Language,
+    run: PartialRun,
+    *,
+    batch_size: int,
+    n_process: int,
+) -> None:
+    todo = rows[len(run.records) :]
+    progress = tqdm(
+        total=len(rows), initial=len(run.records), unit="pair", disable=None
+    )
+    batch: list[dict[str, Any]] = []
+    with progress:
+        for record in _records(todo, nlp, batch_size, n_process):
+            batch.append(record)
+            if len(batch) == batch_size:
+                run.append(batch)
+                batch = []
+            progress.update(1)
+        run.append(batch)
+
+
+def _records(
+    rows: Sequence[io.Row], nlp: Language, batch_size: int, n_process: int
+) -> Iterator[dict[str, Any]]:
+    """One record per row, in order."""
+    sound = [row for row in rows if row.error is None]
+    scores = iter_scores(
+        *([row.values[side] for row in sound] for side in SIDES),
+        nlp=nlp,
+        batch_size=batch_size,
+        n_process=n_process,
+        keep_failed=True,
+    )
+    for row in rows:
+        error = row.error
+        result = None
+        if error is None:
+            # A component that works in batches drops the whole batch of a bad text.
+            result = next(scores) or _score_alone(row, nlp)
+            if result is None:
+                error = Errors.E827.format(line=row.line)
+        record: dict[str, Any] = {"id": row.id, "line": row.line}
+        yield record | ({"error": error} if result is None else result.to_dict())
+
+
+def _score_alone(row: io.Row, nlp: Language) -> Optional[MCSEScore]:
+    texts = ([row.values[side]] for side in SIDES)
+    return next(iter_scores(*texts, nlp=nlp, batch_size=1, keep_failed=True))
+
+
+def _totals(records: Sequence[dict[str, Any]]) -> CorpusSummary:
+    # From the records, not from scores in memory: a resumed run has only these.
+    sound = [record for record in records if "error" not in record]
+    return summarize(
+        [MCSEScore.from_dict(record) for record in sound],
+        rows=[record["line"] for record in sound],
+        unit="line",
+    )
+
+
+def _summary_record(
+    pairs: Path, records: Sequence[dict[str, Any]], totals: CorpusSummary
+) -> dict[str, Any]:
+    failed = [record for record in records if "error" in record]
+    return {
+        "input": pairs.name,
+        "rows": len(records),
+        **totals.to_dict(),
+        "failed": failed,
+    }
+
+
+def _write(path: Path, records: Sequence[dict[str, Any]], ending: str) -> None:
+    if ending == ".jsonl":
+        io.write_jsonl(path, records)
+    elif ending == ".parquet":
+        io.write_parquet(path, records, COLUMNS)
+    else:
+        io.write_table(path, records, COLUMNS, ending)
+
+
+def _as_table(totals: CorpusSummary) -> str:
+    rows = [
+        (name, *(f"{v:.3f}" for v in (totals.mean[name], *totals.interval[name])))
+        for name in METRICS
+    ]
+    header = ("metric", "mean", "low", "high")
+    return str(table(rows, header=header, divider=True, aligns=("l", "r", "r", "r")))

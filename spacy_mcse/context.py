@@ -1,0 +1,239 @@
+"""Assertion of a phrase: which cue, if any, says that it is absent or uncertain.
+
+The scope rules go word by word from the phrase to the ends of its sentence, in the
+manner of NegEx (Chapman et al. 2001) and ConText (Harkema et al. 2009), with cues that
+end, mask or carry a scope, and with the clause structure of report style.
+"""
+
+from typing import NamedTuple, Optional
+
+from .data import ABSENT, PRESENT, UNCERTAIN
+from .matching import Match
+from .reading import Reading
+from .vocabulary import ANATOMY, Cue
+
+_LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
+_JOINS = _LINKS | {"and", ","}
+
+
+class Assertion(NamedTuple):
+    """What a report says of a phrase; words[start:end] are the deciding cue."""
+
+    value: str
+    cue: Optional[tuple[int, int]]
+
+
+class _Found(NamedTuple):
+    polarity: str
+    start: int
+    end: int
+
+
+def assess_phrase(reading: Reading, start: int, end: int) -> Assertion:
+    """Decide the assertion of words[start:end].
+
+    reading (Reading): The marked words of the Doc.
+    start (int): First word of the phrase.
+    end (int): Word after the phrase.
+    RETURNS (Assertion): 'present' without a cue where nothing speaks against it.
+    """
+    first, last = reading.sentence(start)
+    inside = _inside(reading, start, end)
+    before = _before(reading, first, start)
+    after = _after(reading, end, last)
+    for polarity in (ABSENT, UNCERTAIN):
+        for found in (inside, before, after):
+            if found is not None and found.polarity == polarity:
+                return Assertion(polarity, (found.start, found.end))
+    return Assertion(PRESENT, None)
+
+
+def _meaning(cue: Match[tuple[Cue, ...]], direction: str) -> Optional[Cue]:
+    return next((m for m in cue.value if m.direction == direction), None)
+
+
+def _inside(reading: Reading, start: int, end: int) -> Optional[_Found]:
+    """A negation within the phrase: "heart is not enlarged"."""
+    for at in range(start + 1, end):
+        cue = reading.cue_starting.get(at)
+        if cue is not None and cue.end < end:
+            meaning = _meaning(cue, "forward")
+            if meaning is not None and not is_masked(reading, cue):
+                return _Found(meaning.polarity, cue.start, cue.end)
+    return None
+
+
+def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
+    """The nearest cue in front whose scope reaches the phrase."""
+    words = reading.words
+    uncertain: Optional[_Found] = None
+    carried = False  # only a carrier or nothing stands between the phrase and here
+    crossed_phrase = False
+    closed = False  # a phrase-scope cue cannot reach over what stands between
+    clause_ended = False
+    at = start
+    while at > first:
+        cue = reading.cue_ending.get(at)
+        if cue is not None and cue.start >= first:
+            forward = _meaning(cue, "forward")
+            if forward is not None and is_masked(reading, cue):
+                at = cue.start
+                continue
+            if forward is not None:
+                if forward.polarity == ABSENT:
+                    if clause_ended or (forward.scope == "phrase" and closed):
+                        return uncertain
+                    if uncertain is not None and crossed_phrase and not carried:
+                        return uncertain
+                    return _Found(ABSENT, cue.start, cue.end)
+                if (
+                    uncertain is None
+                    and not clause_ended
+                    and not (forward.scope == "phrase" and closed)
+                ):
+                    uncertain = _Found(forward.polarity, cue.start, cue.end)
+                    carried = _meaning(cue, "carrier") is not None
+                    crossed_phrase = False
+                    at = cue.start
+                    continue
+            elif _meaning(cue, "carrier") or _meaning(cue, "mask"):
+                at = cue.start
+                continue
+            elif _meaning(cue, "end"):
+                return uncertain
+            elif _meaning(cue, "backward"):
+                # "effusion has resolved and atelectasis ...": another clause.
+                clause_ended = True
+            at = cue.start
+            continue
+        at -= 1
+        word = words.lower[at]
+        if word == ",":
+            closed = True
+            crossed_phrase = True
+            clause_ended = clause_ended or _comma_ends_clause(reading, at, start)
+        elif word in _LINKS:
+            pass
+        elif word == "and" or not words.is_word[at]:
+            closed = True
+        elif _is_finite(reading, at):
+            closed = True
+            clause_ended = True
+        elif reading.category(at) not in ("", ANATOMY):
+            crossed_phrase = True
+            if at + 1 < start and words.lower[at + 1] not in _LINKS:
+                closed = True
+    return uncertain
+
+
+def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
+    """The nearest cue behind the phrase that speaks of it."""
+    words = reading.words
+    joined = False  # "and", "or" since the last comma: the cue speaks of the list
+    commas = crossed = 0
+    at = end
+    while at < last:
+        cue = reading.cue_starting.get(at)
+        if cue is not None:
+            backward = _meaning(cue, "backward")
+            if backward is not None:
+                forward = _meaning(cue, "forward")
+                reaches_on = forward is not None and _has_phrase(
+                    reading, cue.end, last
+                )
+                if commas and not joined:
+                    return None
+                if backward.scope == "phrase" and at != end:
+                    return None
+                if crossed and not joined:
+                    return None
+                if reaches_on and cue.start > end:
+                    return None
+                return _Found(backward.polarity, cue.start, cue.end)
+            if _meaning(cue, "mask") or _meaning(cue, "carrier"):
+                if _meaning(cue, "carrier"):
+                    return None
+                at = cue.end
+                continue
+            return None
+        word = words.lower[at]
+        if word == ",":
+            commas += 1
+            joined = False
+        elif word in ("and", "or", "nor", "/"):
+            joined = True
+        elif _is_finite(reading, at) and not _leads_to_cue(reading, at, last):
+            return None
+        elif reading.category(at) not in ("", ANATOMY):
+            crossed += 1
+        at += 1
+    return None
+
+
+def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]]) -> bool:
+    """Whether a negation speaks of a change: "no interval increase in effusion"."""
+    if not any(m.polarity == ABSENT for m in cue.value):
+        return False
+    words = reading.words
+    _, last = reading.sentence(cue.start)
+    at = cue.end
+    while at < last and (
+        reading.modifier_of[at] is not None and words.lower[at] != "interval"
+    ):
+        at += 1
+    while at < last and reading.is_class(at, "change_noun"):
+        at += 1
+        if at < last and words.lower[at] in ("in", "of", "to", "from", "since"):
+            return True
+        if at < last and reading.category(at) not in ("", ANATOMY):
+            return False
+    return False
+
+
+def _is_finite(reading: Reading, at: int) -> bool:
+    """Whether a word is a finite verb: by its tag, else by the word lists."""
+    return reading.is_class(at, "finite_verb")
+
+
+def _leads_to_cue(reading: Reading, at: int, last: int) -> bool:
+    """Whether only a verb group stands between a finite verb and a cue."""
+    words = reading.words
+    for i in range(at + 1, min(at + 4, last)):
+        cue = reading.cue_starting.get(i)
+        if cue is not None and _meaning(cue, "backward"):
+            return True
+        if not (
+            reading.is_class(i, "adverb")
+            or reading.is_class(i, "copula")
+            or words.lower[i].endswith("ly")
+        ):
+            return False
+    return False
+
+
+def _comma_ends_clause(reading: Reading, comma: int, stop: int) -> bool:
+    """Whether a new clause starts behind a comma: ", the heart is enlarged".
+
+    A last member of a list ("..., or pneumothorax is seen") starts none.
+    """
+    words = reading.words
+    _, last = reading.sentence(comma)
+    at = comma + 1
+    if at >= last or words.lower[at] in ("or", "nor", "and", "/"):
+        return False
+    if words.lower[at] in ("the", "there", "with"):
+        return words.lower[at] != "with"
+    for i in range(at, last):
+        if words.lower[i] == ",":
+            return False
+        if words.lower[i] in ("or", "nor"):
+            return False
+        if _is_finite(reading, i):
+            return True
+    return False
+
+
+def _has_phrase(reading: Reading, at: int, last: int) -> bool:
+    return any(
+        reading.category(i) not in ("", ANATOMY) for i in range(at, min(at + 4, last))
+    )

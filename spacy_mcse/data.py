@@ -1,0 +1,349 @@
+"""What is written on a Doc and how it is read back: keys, records, extensions.
+
+Everything lives in `doc.spans` and in the `attrs` of the span groups as plain
+values, since only these survive a default `DocBin`, `to_bytes` and worker processes.
+"""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc, Span, SpanGroup
+
+from .errors import Errors, Warnings
+
+CLINICAL_KEY = "clinical_entities"
+NORMAL_KEY = "mcse_normal_statements"
+LABELS = ("FINDING", "ANATOMY", "DEVICE", "PROCEDURE", "CHEMICAL", "OTHER")
+PRESENT, ABSENT, UNCERTAIN = ASSERTIONS = ("present", "absent", "uncertain")
+ATTRIBUTES = ("side", "location", "severity", "size", "quality", "change", "count")
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One clinical entity of a report, free of spaCy objects.
+
+    text (str): The words of the span as they stand in the report.
+    start_char (int): Offset of the first character in the report.
+    end_char (int): Offset after the last character.
+    label (str): One of `LABELS`.
+    assertion (str): One of `ASSERTIONS`.
+    cue (Optional[dict]): `text`, `start_char`, `end_char` of what decided it.
+    attributes (dict): Kind to a list of `text`, `value`, `start_char`, `end_char`.
+    mcse_text (str): The entity as the paper's Table 1 prints it.
+    concept (str): Key shared by synonyms and inflections.
+    """
+
+    text: str
+    start_char: int
+    end_char: int
+    label: str
+    assertion: str
+    cue: Optional[dict[str, Any]]
+    attributes: dict[str, list[dict[str, Any]]]
+    mcse_text: str
+    concept: str
+
+    @property
+    def negated(self) -> bool:
+        return self.assertion == ABSENT
+
+    def values(self, kind: str) -> frozenset[str]:
+        """The normal values of one kind of attribute, without order."""
+        return frozenset(str(item["value"]) for item in self.attributes.get(kind, ()))
+
+
+@dataclass(frozen=True)
+class NormalStatement:
+    """Something a report says is normal.
+
+    text (str): The words of the statement.
+    start_char (int): Offset of the first character in the report.
+    end_char (int): Offset after the last character.
+    mcse_text (str): The statement in lower case with plain white space.
+    concept (str): What is normal ("heart", "lung").
+    denies (tuple): Concepts of findings that it rules out.
+    """
+
+    text: str
+    start_char: int
+    end_char: int
+    mcse_text: str
+    concept: str
+    denies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Vectors of a report's entities and what is needed to compare them.
+
+    texts (NDArray): float32 (n, d), unit rows, of each entity's `mcse_text`.
+    concepts (NDArray): float32 (n, d), unit rows, of each entity's `concept`.
+    encoder (str): Name of the encoder.
+    fingerprint (str): Hash of the encoder's weights and settings.
+    calibration (tuple): Cosine of unrelated and of synonymous phrases.
+    scoring (dict): The settings of the calibrated score.
+    similarity (str): What `doc.similarity` returns, `mcse` or `f1`.
+    pipeline (str): Name and version of the pipeline.
+    """
+
+    texts: NDArray[np.float32]
+    concepts: NDArray[np.float32]
+    encoder: str
+    fingerprint: str
+    calibration: tuple[float, float]
+    scoring: dict[str, Any] = field(default_factory=dict)
+    similarity: str = "mcse"
+    pipeline: str = ""
+
+
+@dataclass(frozen=True)
+class ReportFacts:
+    """All that scoring needs of one report; no Doc, no Vocab, cheap to keep."""
+
+    entities: tuple[Entity, ...]
+    normal: tuple[NormalStatement, ...]
+    embedding: Embedding
+    refiner: str
+
+
+def write_entities(
+    doc: Doc,
+    spans: Sequence[Span],
+    records: Sequence[dict[str, Any]],
+    dropped: Sequence[dict[str, Any]],
+    normal: Sequence[Span],
+    normal_records: Sequence[dict[str, Any]],
+    refiner: str,
+) -> None:
+    """Store refined entities on a Doc, in place of any that were there.
+
+    doc (Doc): The Doc to write on.
+    spans (Sequence[Span]): The entities in text order, `id_` equal to the record's.
+    records (Sequence[dict]): One plain dict for each entity.
+    dropped (Sequence[dict]): What was filtered out, with reasons.
+    normal (Sequence[Span]): Normal statements in text order.
+    normal_records (Sequence[dict]): One plain dict for each statement.
+    refiner (str): Hash of the refiner's settings.
+    """
+    doc.spans[CLINICAL_KEY] = SpanGroup(
+        doc,
+        name=CLINICAL_KEY,
+        spans=list(spans),
+        attrs={
+            "records": list(records),
+            "dropped": list(dropped),
+            "refiner": refiner,
+        },
+    )
+    doc.spans[NORMAL_KEY] = SpanGroup(
+        doc, name=NORMAL_KEY, spans=list(normal), attrs={"records": list(normal_records)}
+    )
+
+
+def write_embedding(doc: Doc, embedding: Embedding) -> None:
+    """Store the vectors of a Doc's entities, as bytes, beside their records."""
+    _group(doc).attrs["embedding"] = {
+        "texts": embedding.texts.astype("<f4").tobytes(),
+        "concepts": embedding.concepts.astype("<f4").tobytes(),
+        "shape": list(embedding.texts.shape),
+        "encoder": embedding.encoder,
+        "fingerprint": embedding.fingerprint,
+        "calibration": list(embedding.calibration),
+        "scoring": embedding.scoring,
+        "similarity": embedding.similarity,
+        "pipeline": embedding.pipeline,
+    }
+
+
+def read_entities(doc: Doc) -> tuple[Entity, ...]:
+    """The clinical entities of a Doc as plain dataclasses, in text order.
+
+    RAISES (ValueError): E201 for a Doc that was not refined, E202 for a group
+        that was changed afterwards.
+    """
+    group = _group(doc)
+    return tuple(
+        Entity(
+            text=span.text,
+            start_char=span.start_char,
+            end_char=span.end_char,
+            label=span.label_,
+            assertion=record["assertion"],
+            cue=record["cue"],
+            attributes=record["attributes"],
+            mcse_text=record["mcse_text"],
+            concept=record["concept"],
+        )
+        for span, record in zip(group, group.attrs["records"])
+    )
+
+
+def read_normal(doc: Doc) -> tuple[NormalStatement, ...]:
+    """The normal statements of a Doc as plain dataclasses, in text order."""
+    if NORMAL_KEY not in doc.spans:
+        return ()
+    group = _checked(doc.spans[NORMAL_KEY], NORMAL_KEY)
+    return tuple(
+        NormalStatement(
+            text=span.text,
+            start_char=span.start_char,
+            end_char=span.end_char,
+            mcse_text=record["mcse_text"],
+            concept=record["concept"],
+            denies=tuple(record["denies"]),
+        )
+        for span, record in zip(group, group.attrs["records"])
+    )
+
+
+def read_embedding(doc: Doc) -> Optional[Embedding]:
+    """The stored vectors of a Doc, or None where no embedder has seen it."""
+    stored = _group(doc).attrs.get("embedding")
+    if stored is None:
+        return None
+    shape = tuple(stored["shape"])
+    return Embedding(
+        texts=np.frombuffer(stored["texts"], "<f4").reshape(shape),
+        concepts=np.frombuffer(stored["concepts"], "<f4").reshape(shape),
+        encoder=stored["encoder"],
+        fingerprint=stored["fingerprint"],
+        calibration=(stored["calibration"][0], stored["calibration"][1]),
+        scoring=dict(stored["scoring"]),
+        similarity=stored["similarity"],
+        pipeline=stored["pipeline"],
+    )
+
+
+def read_facts(doc: Doc) -> ReportFacts:
+    """All that scoring needs of one Doc.
+
+    RAISES (TypeError): E203 for anything but a Doc. (ValueError): E201, E202, E405.
+    """
+    if not isinstance(doc, Doc):
+        raise TypeError(Errors.E203.format(got=type(doc).__name__))
+    embedding = read_embedding(doc)
+    if embedding is None:
+        raise ValueError(Errors.E405)
+    return ReportFacts(
+        entities=read_entities(doc),
+        normal=read_normal(doc),
+        embedding=embedding,
+        refiner=_group(doc).attrs["refiner"],
+    )
+
+
+def is_refined(doc: Doc) -> bool:
+    """Whether 'mcse_entity_refiner' has processed the Doc."""
+    return CLINICAL_KEY in doc.spans and "records" in doc.spans[CLINICAL_KEY].attrs
+
+
+def _group(doc: Doc) -> SpanGroup:
+    if not is_refined(doc):
+        raise ValueError(Errors.E201)
+    return _checked(doc.spans[CLINICAL_KEY], CLINICAL_KEY)
+
+
+def _checked(group: SpanGroup, key: str) -> SpanGroup:
+    records = len(group.attrs.get("records", ()))
+    if records != len(group):
+        raise ValueError(Errors.E202.format(key=key, records=records, spans=len(group)))
+    return group
+
+
+# Extension getters are module-level functions: workers under spawn pickle them.
+
+
+def _spans(doc: Doc, key: str) -> list[Span]:
+    return list(doc.spans[key]) if key in doc.spans else []
+
+
+def get_clinical_entities(doc: Doc) -> list[Span]:
+    return _spans(doc, CLINICAL_KEY)
+
+
+def get_normal_statements(doc: Doc) -> list[Span]:
+    return _spans(doc, NORMAL_KEY)
+
+
+def get_dropped_entities(doc: Doc) -> list[dict[str, Any]]:
+    if CLINICAL_KEY not in doc.spans:
+        return []
+    return list(doc.spans[CLINICAL_KEY].attrs.get("dropped", ()))
+
+
+def _record(span: Span) -> dict[str, Any]:
+    """The record of a span: by its id, else by its offsets, else empty."""
+    same_place: dict[str, Any] = {}
+    for key in (CLINICAL_KEY, NORMAL_KEY):
+        if key not in span.doc.spans:
+            continue
+        group = span.doc.spans[key]
+        for other, record in zip(group, group.attrs.get("records", ())):
+            if other.start == span.start and other.end == span.end:
+                if other.id_ == span.id_:
+                    return record
+                same_place = same_place or record
+    return same_place
+
+
+def get_assertion(span: Span) -> Optional[str]:
+    return _record(span).get("assertion")
+
+
+def get_negated(span: Span) -> bool:
+    return get_assertion(span) == ABSENT
+
+
+def get_cue(span: Span) -> Optional[dict[str, Any]]:
+    return _record(span).get("cue")
+
+
+def get_attributes(span: Span) -> dict[str, list[dict[str, Any]]]:
+    return _record(span).get("attributes", {})
+
+
+def get_mcse_text(span: Span) -> str:
+    return _record(span).get("mcse_text", "")
+
+
+def get_concept(span: Span) -> str:
+    return _record(span).get("concept", "")
+
+
+def get_denies(span: Span) -> list[str]:
+    return list(_record(span).get("denies", ()))
+
+
+DOC_GETTERS = {
+    "clinical_entities": get_clinical_entities,
+    "normal_statements": get_normal_statements,
+    "dropped_entities": get_dropped_entities,
+}
+SPAN_GETTERS = {
+    "assertion": get_assertion,
+    "negated": get_negated,
+    "cue": get_cue,
+    "attributes": get_attributes,
+    "mcse_text": get_mcse_text,
+    "concept": get_concept,
+    "denies": get_denies,
+}
+
+
+def install_extensions() -> None:
+    """Register the getters on Doc and Span once; never replace another package's."""
+    for target, getters in ((Doc, DOC_GETTERS), (Span, SPAN_GETTERS)):
+        for name, getter in getters.items():
+            if not target.has_extension(name):
+                target.set_extension(name, getter=getter)
+            elif target.get_extension(name)[2] is not getter:
+                warnings.warn(Warnings.W201.format(name=name), stacklevel=2)
+
+
+def offsets(items: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
+    """Plain dicts of (text, start_char, end_char) triples."""
+    return [{"text": t, "start_char": s, "end_char": e} for t, s, e in items]

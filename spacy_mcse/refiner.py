@@ -1,0 +1,371 @@
+"""The component `mcse_entity_refiner`: candidates in, clinical entities out."""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from .candidates import Candidate
+from .data import install_extensions, write_entities
+from .errors import Errors, Warnings
+from .lists import ListsPipe
+from .normal import Normal, find_normal
+from .phrases import whole_phrase
+from .reading import Reading, read
+from .refining import (
+    DECIDE_BY_WORDS,
+    Dropped,
+    Refined,
+    Steps,
+    assess,
+    given_phrase,
+    refine,
+)
+from .sections import NO_SECTION, find_sections
+from .vocabulary import OTHER
+
+FACTORY = "mcse_entity_refiner"
+DEFAULT_SECTIONS = ["findings", "impression"]
+# After how many Docs without an entity of the wanted labels a user is warned.
+WARN_AFTER = 100
+
+DEFAULT_CONFIG: dict[str, Any] = {
+    "spans_in": None,
+    "ent_types": None,
+    "sections": DEFAULT_SECTIONS,
+    "drop_devices": True,
+    "drop_procedures": True,
+    "drop_anatomy": True,
+    "drop_change_only": True,
+    "drop_single_adjectives": True,
+    "drop_not_clinical": True,
+    "attach_modifiers": True,
+    "attach_assertion": True,
+    "find_normal_statements": True,
+    "lexicons": None,
+}
+_REASON_OF_SETTING = {
+    "drop_devices": "device",
+    "drop_procedures": "procedure",
+    "drop_anatomy": "anatomy",
+    "drop_change_only": "change_only",
+    "drop_single_adjectives": "single_adjective",
+    "drop_not_clinical": "not_clinical",
+}
+
+
+@Language.factory(
+    FACTORY,
+    assigns=[
+        "doc.spans",
+        "doc._.clinical_entities",
+        "doc._.normal_statements",
+        "doc._.dropped_entities",
+    ],
+    requires=["doc.ents"],
+    default_config=DEFAULT_CONFIG,
+)
+def make_refiner(
+    nlp: Language,
+    name: str,
+    spans_in: Optional[str],
+    ent_types: Optional[list[str]],
+    sections: Optional[list[str]],
+    drop_devices: bool,
+    drop_procedures: bool,
+    drop_anatomy: bool,
+    drop_change_only: bool,
+    drop_single_adjectives: bool,
+    drop_not_clinical: bool,
+    attach_modifiers: bool,
+    attach_assertion: bool,
+    find_normal_statements: bool,
+    lexicons: Optional[dict[str, str]],
+) -> "EntityRefiner":
+    """Build the component; see `EntityRefiner` for the settings."""
+    return EntityRefiner(
+        name,
+        spans_in=spans_in,
+        ent_types=ent_types,
+        sections=sections,
+        drop_devices=drop_devices,
+        drop_procedures=drop_procedures,
+        drop_anatomy=drop_anatomy,
+        drop_change_only=drop_change_only,
+        drop_single_adjectives=drop_single_adjectives,
+        drop_not_clinical=drop_not_clinical,
+        attach_modifiers=attach_modifiers,
+        attach_assertion=attach_assertion,
+        find_normal_statements=find_normal_statements,
+        lexicons=lexicons,
+    )
+
+
+@dataclass
+class Refinement:
+    """What the refiner found in a Doc, before anything is written on it."""
+
+    reading: Reading
+    entities: list[Refined]
+    dropped: list[Dropped]
+    normal: list[Normal]
+
+
+class EntityRefiner(ListsPipe):
+    """Refine the entities of a Doc (Gholipour Picha et al. 2024, section 3.1).
+
+    name (str): Name in the pipeline.
+    spans_in (Optional[str]): Span group with the candidates; None reads `doc.ents`.
+    ent_types (Optional[Sequence[str]]): Labels of candidates to read; None reads all.
+    sections (Optional[Sequence[str]]): Sections whose entities count; None counts all.
+        Text in front of the first heading always counts.
+    drop_devices (bool): Drop lab equipment.
+    drop_procedures (bool): Drop diagnostic procedures.
+    drop_anatomy (bool): Drop structures of which nothing is said.
+    drop_change_only (bool): Drop words of change ("interval improvement").
+    drop_single_adjectives (bool): Drop describing words without a finding.
+    drop_not_clinical (bool): Drop what is no finding.
+    attach_modifiers (bool): Attach describing words, across "of", hyphens and lists.
+    attach_assertion (bool): Attach negation and uncertainty.
+    find_normal_statements (bool): Fill `doc._.normal_statements`.
+    lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
+        the packaged list. None uses the packaged lists.
+    RAISES (ValueError): E104 for a string in place of a list, E105 for an unknown list.
+    """
+
+    def __init__(
+        self,
+        name: str = FACTORY,
+        *,
+        spans_in: Optional[str] = None,
+        ent_types: Optional[Sequence[str]] = None,
+        sections: Optional[Sequence[str]] = tuple(DEFAULT_SECTIONS),
+        drop_devices: bool = True,
+        drop_procedures: bool = True,
+        drop_anatomy: bool = True,
+        drop_change_only: bool = True,
+        drop_single_adjectives: bool = True,
+        drop_not_clinical: bool = True,
+        attach_modifiers: bool = True,
+        attach_assertion: bool = True,
+        find_normal_statements: bool = True,
+        lexicons: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        super().__init__(name, lexicons)
+        drops = {
+            "drop_devices": drop_devices,
+            "drop_procedures": drop_procedures,
+            "drop_anatomy": drop_anatomy,
+            "drop_change_only": drop_change_only,
+            "drop_single_adjectives": drop_single_adjectives,
+            "drop_not_clinical": drop_not_clinical,
+        }
+        self.cfg: dict[str, Any] = {
+            "spans_in": spans_in,
+            "ent_types": _as_list(name, "ent_types", ent_types),
+            "sections": _as_list(name, "sections", sections),
+            **drops,
+            "attach_modifiers": attach_modifiers,
+            "attach_assertion": attach_assertion,
+            "find_normal_statements": find_normal_statements,
+        }
+        self.steps = Steps(
+            reasons=frozenset(_REASON_OF_SETTING[key] for key in drops if drops[key]),
+            modifiers=attach_modifiers,
+            assertion=attach_assertion,
+        )
+        self._seen = 0
+        self._matched = False
+        install_extensions()
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Refine one Doc; `doc.ents` is left as it was."""
+        self.set_annotations(doc, self.refine(doc))
+        return doc
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of settings and word lists: equal ones refine alike."""
+        content = json.dumps(self.cfg, sort_keys=True) + self.vocabulary.fingerprint
+        return hashlib.sha256(content.encode("utf8")).hexdigest()[:12]
+
+    def refine(self, doc: Doc) -> Refinement:
+        """Find the clinical entities of a Doc; nothing is written.
+
+        doc (Doc): With entities, or the span group `spans_in`. A missing span group
+            reads as empty.
+        RETURNS (Refinement): Entities, dropped candidates and normal statements.
+        """
+        reading = read(doc, self.vocabulary)
+        spans = self._spans_in(doc)
+        counted = _counted_words(reading, self.vocabulary.sections, self.cfg["sections"])
+        candidates = [self._candidate(reading, span) for span in spans]
+        entities, dropped = refine(reading, candidates, self.steps, counted.__getitem__)
+        normal = find_normal(reading) if self.cfg["find_normal_statements"] else []
+        normal = [statement for statement in normal if counted[statement.start]]
+        return Refinement(reading, entities, dropped, normal)
+
+    def set_annotations(self, doc: Doc, refinement: Refinement) -> None:
+        """Write a refinement on its Doc: span groups with records, nothing else."""
+        words = refinement.reading.words
+        spans, records = [], []
+        for number, entity in enumerate(refinement.entities):
+            start, end = words.token_range(entity.phrase.start, entity.phrase.end)
+            key = f"e{number}"
+            spans.append(Span(doc, start, end, entity.category, span_id=key))
+            records.append({"id": key, **_record(refinement.reading, entity)})
+        dropped = [
+            {
+                "label": item.category,
+                "reason": item.reason,
+                **words.located(item.start, item.end),
+            }
+            for item in refinement.dropped
+        ]
+        normal, normal_records = [], []
+        for number, statement in enumerate(refinement.normal):
+            start, end = words.token_range(statement.start, statement.end)
+            key = f"n{number}"
+            normal.append(Span(doc, start, end, "NORMAL", span_id=key))
+            normal_records.append(
+                {
+                    "id": key,
+                    "assertion": "absent",
+                    "cue": None,
+                    "attributes": {},
+                    "mcse_text": " ".join(words.lower[statement.start : statement.end]),
+                    "concept": statement.concept,
+                    "denies": list(statement.denies),
+                }
+            )
+        write_entities(
+            doc, spans, records, dropped, normal, normal_records, self.fingerprint
+        )
+
+    def assess(self, doc: Doc, spans: Iterable[Span]) -> list[dict[str, Any]]:
+        """Assess given spans without filtering and without changing the Doc.
+
+        doc (Doc): The Doc of the spans.
+        spans (Iterable[Span]): Any spans, in any order.
+        RETURNS (list[dict]): For each span `assertion`, `cue`, `attributes` and
+            `mcse_text`, as in `doc._.clinical_entities`.
+        """
+        reading = read(doc, self.vocabulary)
+        found = []
+        for span in spans:
+            phrase = given_phrase(reading, *reading.words.word_range(span.start, span.end))
+            if phrase.start >= phrase.end:
+                found.append(
+                    {
+                        "assertion": "present",
+                        "cue": None,
+                        "attributes": {},
+                        "mcse_text": " ".join(span.text.lower().split()),
+                    }
+                )
+                continue
+            if self.steps.modifiers:
+                whole_phrase(reading, phrase, *reading.sentence(phrase.start))
+            entity = assess(reading, phrase, OTHER, "", self.steps)
+            record = _record(reading, entity)
+            del record["concept"]
+            found.append(record)
+        return found
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Refine a stream; at its end warn once of labels that never occurred."""
+        yield from super().pipe(stream, batch_size=batch_size)
+        self._warn_of_labels(self._seen)
+
+    def _spans_in(self, doc: Doc) -> list[Span]:
+        key = self.cfg["spans_in"]
+        spans = list(doc.ents if key is None else doc.spans.get(key, ()))
+        wanted = self.cfg["ent_types"]
+        if wanted is None:
+            return spans
+        chosen = [span for span in spans if span.label_ in wanted]
+        self._seen += 1
+        self._matched = self._matched or bool(chosen)
+        if self._seen >= WARN_AFTER:
+            self._warn_of_labels(self._seen)
+        return chosen
+
+    def _warn_of_labels(self, seen: int) -> None:
+        wanted = self.cfg["ent_types"]
+        if wanted is None or self._matched or not seen:
+            return
+        self._matched = True  # once is enough
+        warnings.warn(
+            Warnings.W101.format(
+                component=self.name,
+                argument="ent_types",
+                n=seen,
+                labels=", ".join(wanted),
+            ),
+            stacklevel=3,
+        )
+
+    def _candidate(self, reading: Reading, span: Span) -> Candidate:
+        start, end = reading.words.word_range(span.start, span.end)
+        category = self.vocabulary.labels.get(span.label_.upper(), DECIDE_BY_WORDS)
+        # The entity source names the concept in the span's id.
+        known = span.label_ == category or category == OTHER
+        return Candidate(start, end, category, span.id_ if known else "")
+
+
+def _record(reading: Reading, entity: Refined) -> dict[str, Any]:
+    cue = entity.assertion.cue
+    return {
+        "assertion": entity.assertion.value,
+        "cue": reading.words.located(*cue) if cue is not None else None,
+        "attributes": entity.attributes,
+        "mcse_text": entity.mcse_text,
+        "concept": entity.concept,
+    }
+
+
+def _counted_words(
+    reading: Reading, headings: Mapping[str, str], sections: Optional[Sequence[str]]
+) -> list[bool]:
+    """For each word whether it stands in a section that counts."""
+    words = reading.words
+    doc = words.doc
+    if sections is None or not len(words):
+        return [True] * len(words)
+    found = find_sections(doc.text, headings)
+    if len(found) == 1 and found[0].name == NO_SECTION:
+        return [True] * len(words)
+    counted = []
+    at = 0
+    for token in words.tokens:
+        start = doc[token].idx
+        while at + 1 < len(found) and start >= found[at].end_char:
+            at += 1
+        counted.append(found[at].name in (NO_SECTION, *sections))
+    return counted
+
+
+def _as_list(
+    component: str, argument: str, value: Optional[Sequence[str]]
+) -> Optional[list[str]]:
+    """A list for the config; a string is refused, since it would read by letters."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise ValueError(
+            Errors.E104.format(
+                argument=argument,
+                component=component,
+                got=f"the string {value!r}",
+                allowed="a list of strings",
+                example=f'{argument} = ["FINDING"]',
+            )
+        )
+    return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
+
+

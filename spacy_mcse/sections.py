@@ -1,0 +1,82 @@
+"""Which section of a report a place in the text belongs to."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+# Text in front of the first heading, or a report without headings.
+NO_SECTION = ""
+_MIN_LETTERS_FOR_SLIP = 6
+
+
+class Section(NamedTuple):
+    """A section and the characters [start_char, end_char) of its body."""
+
+    name: str
+    start_char: int
+    end_char: int
+
+
+def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
+    """Cut a report at its headings.
+
+    A heading is a known phrase with a colon at the start of the text, of a line or of
+    a sentence, or alone on its line in capitals. One wrong letter is forgiven in long
+    headings ("IMPRESION:", "NDICATION:").
+
+    text (str): The report.
+    headings (Mapping[str, str]): Heading in lower case to the section's name.
+    RETURNS (list[Section]): In order, from the first to the last character.
+    """
+    marks = []
+    for match in _HEADING.finditer(text):
+        words = match.group("colon") or match.group("line")
+        name = _section_name(" ".join(words.lower().split()), _frozen(headings))
+        if name:
+            marks.append((match.start(), match.end(), name))
+    sections = []
+    start, current = 0, NO_SECTION
+    for mark_start, mark_end, name in marks:
+        if mark_start > start or current:
+            sections.append(Section(current, start, mark_start))
+        start, current = mark_end, name
+    sections.append(Section(current, start, len(text)))
+    return sections
+
+
+# At most five words: longer headings do not occur, and the search stays linear.
+_HEADING = re.compile(
+    r"(?:^|(?<=\n)|(?<=[.!?:;] )|(?<=[.!?:;]  ))[ \t]*(?:"
+    r"(?P<colon>[A-Za-z][A-Za-z/&]*(?:[ \t][A-Za-z/&]+){0,4})[ \t]?:"
+    r"|(?P<line>[A-Z][A-Z/&]*(?:[ \t][A-Z/&]+){0,4})[ \t]*(?=\r?\n)"
+    r")"
+)
+
+
+def _frozen(headings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(headings.items())
+
+
+@lru_cache(maxsize=4096)
+def _section_name(heading: str, headings: tuple[tuple[str, str], ...]) -> str:
+    known = dict(headings)
+    if heading in known:
+        return known[heading]
+    if len(heading) < _MIN_LETTERS_FOR_SLIP:
+        return ""
+    for other, name in headings:
+        if len(other) >= _MIN_LETTERS_FOR_SLIP and _one_slip(heading, other):
+            return name
+    return ""
+
+
+def _one_slip(a: str, b: str) -> bool:
+    """Whether one letter added, left out or changed makes one word of the other."""
+    if abs(len(a) - len(b)) > 1:
+        return False
+    short, long = sorted((a, b), key=len)
+    at = next((i for i in range(len(short)) if short[i] != long[i]), len(short))
+    if len(short) == len(long):
+        return short[at + 1 :] == long[at + 1 :]
+    return short[at:] == long[at + 1 :]

@@ -1,0 +1,220 @@
+"""The word lists, read once and made ready for matching."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple, Optional
+
+from .lexicons import read_table, split_terms
+from .matching import TermMatcher
+
+FINDING, ANATOMY, DEVICE, PROCEDURE, CHEMICAL, OTHER = (
+    "FINDING",
+    "ANATOMY",
+    "DEVICE",
+    "PROCEDURE",
+    "CHEMICAL",
+    "OTHER",
+)
+ANY_ANATOMY = "*"
+# The columns of every list; the README describes them for users who bring their own.
+COLUMNS = {
+    "findings": ("concept", "terms", "kind"),
+    "anatomy": ("concept", "terms", "region"),
+    "devices": ("concept", "terms"),
+    "procedures": ("concept", "terms", "kind"),
+    "chemicals": ("concept", "terms"),
+    "abnormal_states": ("concept", "adjectives", "anatomy"),
+    "normal_states": ("state", "terms"),
+    "denials": ("anatomy", "denies"),
+    "modifiers": ("kind", "value", "terms"),
+    "cues": ("polarity", "direction", "scope", "terms"),
+    "word_classes": ("class", "terms"),
+    "not_clinical": ("kind", "terms"),
+    "labels": ("category", "labels"),
+    "sections": ("section", "headings"),
+    "suffixes": ("suffix", "category", "exceptions"),
+}
+
+
+class Term(NamedTuple):
+    """What a term of the lists stands for; `kind` refines the category."""
+
+    category: str
+    concept: str
+    kind: str
+
+
+class Cue(NamedTuple):
+    """One meaning of a cue: see the head of cues.tsv."""
+
+    polarity: str
+    direction: str
+    scope: str
+
+
+class State(NamedTuple):
+    """An adjective that makes a finding of some structures."""
+
+    concept: str
+    anatomy: frozenset[str]
+
+
+class Vocabulary:
+    """All word lists as matchers and sets.
+
+    terms (TermMatcher[Term]): Findings, anatomy, devices, procedures, chemicals.
+    modifiers (TermMatcher): Terms to pairs of kind and value.
+    cues (TermMatcher): Terms to the meanings of the cue.
+    states (TermMatcher): Adjectives to the findings that they make.
+    normal (TermMatcher): What a report calls normal.
+    fingerprint (str): Hash of all lists; goes into the signature of a score.
+    classes (dict[str, frozenset]): Closed word classes, single words.
+    class_terms (dict[str, TermMatcher]): The same with several words.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        tables = {
+            name: read_table(name, columns, texts.get(name))
+            for name, columns in COLUMNS.items()
+        }
+        content = json.dumps(tables, sort_keys=True).encode("utf8")
+        self.fingerprint = hashlib.sha256(content).hexdigest()[:12]
+        self.regions = {row["concept"]: row["region"] for row in tables["anatomy"]}
+        self.terms = TermMatcher(_terms(tables))
+        self.modifiers = TermMatcher(
+            _grouped(
+                (term, (row["kind"], row["value"]))
+                for row in tables["modifiers"]
+                for term in split_terms(row["terms"])
+            )
+        )
+        self.cues = TermMatcher(
+            _grouped(
+                (term, Cue(row["polarity"], row["direction"], row["scope"]))
+                for row in tables["cues"]
+                for term in split_terms(row["terms"])
+            )
+        )
+        self.states = TermMatcher(
+            _grouped(
+                (term, State(row["concept"], frozenset(split_terms(row["anatomy"]))))
+                for row in tables["abnormal_states"]
+                for term in split_terms(row["adjectives"])
+            )
+        )
+        self.normal = TermMatcher(
+            (variant, row["state"])
+            for row in tables["normal_states"]
+            for term in split_terms(row["terms"])
+            for variant in spelling_variants(term)
+        )
+        self.denials = {
+            row["anatomy"]: tuple(split_terms(row["denies"]))
+            for row in tables["denials"]
+        }
+        self.classes = {
+            row["class"]: frozenset(split_terms(row["terms"]))
+            for row in tables["word_classes"]
+        }
+        self.class_terms = {
+            name: TermMatcher((term, True) for term in terms)
+            for name, terms in self.classes.items()
+        }
+        self.not_clinical = frozenset(
+            term for row in tables["not_clinical"] for term in split_terms(row["terms"])
+        )
+        self.labels = {
+            label: row["category"]
+            for row in tables["labels"]
+            for label in split_terms(row["labels"])
+        }
+        self.suffixes = tuple(
+            (row["suffix"], row["category"], frozenset(split_terms(row["exceptions"])))
+            for row in tables["suffixes"]
+        )
+        self.sections = {
+            heading: row["section"]
+            for row in tables["sections"]
+            for heading in split_terms(row["headings"])
+        }
+        self.finding_concepts = frozenset(row["concept"] for row in tables["findings"])
+        self._by_suffix: dict[str, str] = {}
+
+    def suffix_category(self, word: str) -> str:
+        """The category that the ending of an unknown word tells, '' where none."""
+        if word not in self._by_suffix:
+            if len(self._by_suffix) > _MAX_CACHED_WORDS:
+                self._by_suffix.clear()
+            self._by_suffix[word] = next(
+                (
+                    category
+                    for suffix, category, exceptions in self.suffixes
+                    if word.endswith(suffix)
+                    and len(word) >= len(suffix) + 2
+                    and word not in exceptions
+                ),
+                "",
+            )
+        return self._by_suffix[word]
+
+    def denied_by(self, anatomy: str) -> tuple[str, ...]:
+        """Concepts of findings that a normal statement about a structure rules out."""
+        own = self.denials.get(anatomy, ())
+        region = self.denials.get(f"region:{self.regions.get(anatomy, '')}", ())
+        return own or region
+
+
+_MAX_CACHED_WORDS = 50_000
+
+
+def load_vocabulary(texts: Optional[Mapping[str, str]] = None) -> Vocabulary:
+    """The vocabulary; built once in a process for the same lists.
+
+    texts (Optional[Mapping[str, str]]): The text of lists of the user's own by the
+        name of the packaged list that they replace.
+    RAISES (ValueError): E106 for a malformed list.
+    """
+    return _load(tuple(sorted((texts or {}).items())))
+
+
+@lru_cache(maxsize=8)
+def _load(texts: tuple[tuple[str, str], ...]) -> Vocabulary:
+    return Vocabulary(dict(texts))
+
+
+def spelling_variants(term: str) -> list[str]:
+    """A term as tokenizers cut it: "r/o" is one token or three."""
+    variants = [term]
+    if "/" in term:
+        variants.append(" ".join(term.replace("/", " / ").split()))
+        variants.append(" ".join(term.replace("/", " /").split()))
+    return variants
+
+
+def _terms(tables: Mapping[str, list[dict[str, str]]]) -> Iterable[tuple[str, Term]]:
+    # The order decides which list a term belongs to that stands in two of them.
+    for name, category in (
+        ("findings", FINDING),
+        ("devices", DEVICE),
+        ("procedures", PROCEDURE),
+        ("chemicals", CHEMICAL),
+        ("anatomy", ANATOMY),
+    ):
+        for row in tables[name]:
+            value = Term(category, row["concept"], row.get("kind", ""))
+            for term in (row["concept"], *split_terms(row["terms"])):
+                for variant in spelling_variants(term):
+                    yield variant, value
+
+
+def _grouped(pairs: Iterable[tuple[str, tuple]]) -> list[tuple[str, tuple]]:
+    """All values of the same term together, in the order of the list."""
+    groups: dict[str, list] = defaultdict(list)
+    for term, value in pairs:
+        for variant in spelling_variants(term):
+            if value not in groups[variant]:
+                groups[variant].append(value)
+    return [(term, tuple(values)) for term, values in groups.items()]
