@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 from .matching import Match
 from .reading import Reading
-from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State
+from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State, Term
 
 _JOINS = frozenset((",", "and", "or", "/"))
 _GENERIC = "generic"
@@ -91,6 +91,12 @@ def _states(reading: Reading) -> Iterable[Candidate]:
             concept = state_concept(match.value, anatomy)
             if concept:
                 yield Candidate(term.start, match.end, FINDING, concept)
+        noun = _noun_of(reading, term, first, last)
+        if noun is not None:
+            concept = state_concept(noun.value, anatomy)
+            if concept:
+                start, end = min(noun.start, term.start), max(noun.end, term.end)
+                yield Candidate(start, end, FINDING, concept)
 
 
 def state_concept(states: Iterable[State], anatomy: str) -> str:
@@ -155,6 +161,34 @@ def _adjectives_behind(
             at += 1
             continue
         return
+
+
+def _noun_of(
+    reading: Reading, anatomy: Match[Term], first: int, last: int
+) -> Optional[Match[tuple[State, ...]]]:
+    """ "hilar [prominence]", "[prominence] of the right hilum"."""
+    words, nouns = reading.words, reading.vocabulary.state_nouns
+    if anatomy.end < last and _is_open(reading, anatomy.end):
+        match = nouns.longest(words.forms, anatomy.end, last)
+        if match is not None:
+            return match
+    at = anatomy.start
+    while at > first and (
+        reading.modifier_of[at - 1] is not None
+        or reading.is_class(at - 1, "determiner")
+    ):
+        at -= 1
+    if at - 2 >= first and words.lower[at - 1] == "of" and _is_open(reading, at - 2):
+        match = nouns.longest(words.forms, at - 2, at - 1)
+        if match is not None and match.end == at - 1:
+            return match
+    return None
+
+
+def _is_open(reading: Reading, at: int) -> bool:
+    """Whether no finding of the lists claims a word already."""
+    term = reading.term_of[at]
+    return term is None or term.value.kind == _GENERIC
 
 
 def _after_place(reading: Reading, end: int, last: int) -> int:

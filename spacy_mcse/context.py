@@ -12,8 +12,8 @@ from .matching import Match
 from .reading import Reading
 from .vocabulary import ANATOMY, Cue
 
+_LONGEST_CUE = 6  # words
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
-_JOINS = _LINKS | {"and", ","}
 
 
 class Assertion(NamedTuple):
@@ -29,16 +29,20 @@ class _Found(NamedTuple):
     end: int
 
 
-def assess_phrase(reading: Reading, start: int, end: int) -> Assertion:
+def assess_phrase(
+    reading: Reading, start: int, end: int, is_predicate: bool = False
+) -> Assertion:
     """Decide the assertion of words[start:end].
 
     reading (Reading): The marked words of the Doc.
     start (int): First word of the phrase.
     end (int): Word after the phrase.
+    is_predicate (bool): The phrase is a whole clause, "heart is not enlarged", and a
+        cue within it speaks of the phrase.
     RETURNS (Assertion): 'present' without a cue where nothing speaks against it.
     """
     first, last = reading.sentence(start)
-    inside = _inside(reading, start, end)
+    inside = _inside(reading, start, end) if is_predicate else None
     before = _before(reading, first, start)
     after = _after(reading, end, last)
     for polarity in (ABSENT, UNCERTAIN):
@@ -58,7 +62,7 @@ def _inside(reading: Reading, start: int, end: int) -> Optional[_Found]:
         cue = reading.cue_starting.get(at)
         if cue is not None and cue.end < end:
             meaning = _meaning(cue, "forward")
-            if meaning is not None and not is_masked(reading, cue):
+            if meaning is not None and not is_masked(reading, cue, end):
                 return _Found(meaning.polarity, cue.start, cue.end)
     return None
 
@@ -72,11 +76,14 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
     closed = False  # a phrase-scope cue cannot reach over what stands between
     clause_ended = False
     at = start
+    overlapping = _cue_into(reading, first, start)
+    if overlapping is not None:
+        return overlapping
     while at > first:
         cue = reading.cue_ending.get(at)
         if cue is not None and cue.start >= first:
             forward = _meaning(cue, "forward")
-            if forward is not None and is_masked(reading, cue):
+            if forward is not None and is_masked(reading, cue, start):
                 at = cue.start
                 continue
             if forward is not None:
@@ -141,7 +148,8 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
                 reaches_on = forward is not None and _has_phrase(
                     reading, cue.end, last
                 )
-                if commas and not joined:
+                afterthought = cue.start == end + 1 and cue.end == last
+                if commas and not joined and not afterthought:
                     return None
                 if backward.scope == "phrase" and at != end:
                     return None
@@ -170,12 +178,28 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
     return None
 
 
-def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]]) -> bool:
-    """Whether a negation speaks of a change: "no interval increase in effusion"."""
+def _cue_into(reading: Reading, first: int, start: int) -> Optional[_Found]:
+    """A cue that begins in front of the phrase and shares its first words."""
+    for at in range(max(first, start - _LONGEST_CUE), start):
+        cue = reading.cue_starting.get(at)
+        if cue is not None and cue.end > start:
+            forward = _meaning(cue, "forward")
+            if forward is not None and not is_masked(reading, cue, start):
+                return _Found(forward.polarity, cue.start, start)
+    return None
+
+
+def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]], stop: int) -> bool:
+    """Whether a negation speaks of a change: "no interval increase in effusion".
+
+    reading (Reading): The marked words.
+    cue (Match): The cue.
+    stop (int): Where the phrase begins: a phrase may itself be a change.
+    """
     if not any(m.polarity == ABSENT for m in cue.value):
         return False
     words = reading.words
-    _, last = reading.sentence(cue.start)
+    last = min(stop, reading.sentence(cue.start)[1])
     at = cue.end
     while at < last and (
         reading.modifier_of[at] is not None and words.lower[at] != "interval"

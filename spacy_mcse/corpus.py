@@ -127,6 +127,7 @@ def score_corpus(
     """
     for name, value in (("batch_size", batch_size), ("n_resamples", n_resamples)):
         check_positive(name, value)
+    check_processes(n_process)
     ones = _collect(_checked_list(references, "references"), SIDES[0])
     others = _collect(_checked_list(candidates, "candidates"), SIDES[1])
     if len(ones) != len(others):
@@ -185,7 +186,7 @@ def iter_scores(
     YIELDS (Optional[MCSEScore]): The score of each pair, in order.
     RAISES (ValueError): E103, E404, E408.
     """
-    pairs = list(zip(references, candidates))
+    pairs = list(zip(references, candidates, strict=True))
     left = _uses(pairs)
     parsed: Iterator[tuple[str, Optional[ReportFacts]]] = iter(())
     if left:
@@ -195,7 +196,7 @@ def iter_scores(
     facts: dict[str, Optional[ReportFacts]] = {}
     for row, pair in enumerate(pairs):
         found: list[Optional[ReportFacts]] = []
-        for side, item in zip(SIDES, pair):
+        for side, item in zip(SIDES, pair, strict=True):
             if isinstance(item, ReportFacts):
                 found.append(item)
                 continue
@@ -243,7 +244,9 @@ def summarize(
     numbers = list(range(len(scores)) if rows is None else rows)
     warnings = [] if scores else ["no pairs: all means are 0"]
     for side in SIDES:
-        empty = [i for i, s in zip(numbers, scores) if side in s.without_content]
+        empty = [
+            i for i, s in zip(numbers, scores, strict=True) if side in s.without_content
+        ]
         if empty:
             warnings.append(
                 f"{len(empty)} of {len(scores)} {side}s have no clinical content: "
@@ -287,6 +290,12 @@ def check_positive(name: str, value: int) -> None:
                 argument=name, got=repr(value), allowed="whole numbers from 1"
             )
         )
+
+
+def check_processes(n_process: int) -> None:
+    """RAISES (ValueError): E409 for anything but -1 (all cores) and 1, 2, 3..."""
+    if n_process != -1:
+        check_positive("n_process", n_process)
 
 
 def pipeline_signature(nlp: Language) -> Signature:

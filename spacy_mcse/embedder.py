@@ -144,6 +144,7 @@ class Embedder(Pipe):
         encoder = self.encoder
         name, fingerprint = encoder.name, encoder.fingerprint
         calibration = encoder.calibration
+        scoring = self.settings.to_dict()
         width = len(next(iter(vectors.values()))) if vectors else 0
         return [
             Embedding(
@@ -152,7 +153,7 @@ class Embedder(Pipe):
                 encoder=name,
                 fingerprint=fingerprint,
                 calibration=calibration,
-                scoring=self.settings.to_dict(),
+                scoring=scoring,
                 similarity=self.cfg["similarity"],
                 pipeline=self.pipeline,
             )

@@ -58,13 +58,19 @@ class TermMatcher(Generic[T]):
     ) -> list[Match[T]]:
         """Terms of words[start:stop], leftmost and longest first, not overlapping."""
         found = []
+        root = self._root
         at = start
         while at < stop:
-            if any(form in self._root for form in forms[at]):
-                match = self.longest(forms, at, stop)
-                if match is not None:
-                    found.append(match)
-                    at = match.end
-                    continue
-            at += 1
+            # Most words begin no term: leave them before anything is built.
+            for form in forms[at]:
+                if form in root:
+                    match = self.longest(forms, at, stop)
+                    break
+            else:
+                match = None
+            if match is not None:
+                found.append(match)
+                at = match.end
+            else:
+                at += 1
         return found

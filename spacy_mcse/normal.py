@@ -57,7 +57,7 @@ def _is_denied(reading: Reading, match: Match[str], first: int) -> bool:
         cue = reading.cue_ending.get(match.start - back)
         if cue is not None and cue.start >= first and cue.end <= match.start:
             forward = any(m.direction == "forward" for m in cue.value)
-            if forward and not is_masked(reading, cue):
+            if forward and not is_masked(reading, cue, match.start):
                 return True
     return False
 

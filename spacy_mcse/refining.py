@@ -121,7 +121,9 @@ def assess(
     """Assertion, attributes and wording of one phrase; filters nothing."""
     assertion = Assertion(PRESENT, None)
     if steps.assertion:
-        assertion = assess_phrase(reading, phrase.start, phrase.end)
+        assertion = assess_phrase(
+            reading, phrase.start, phrase.end, phrase.is_predicate
+        )
     return Refined(
         phrase=phrase,
         category=category,
@@ -135,7 +137,10 @@ def assess(
 def given_phrase(reading: Reading, start: int, end: int) -> Phrase:
     """The phrase of a span as it was given, without cues and articles at its edges."""
     start, end = _trim(reading, start, end)
-    return Phrase(start, end, start, end)
+    phrase = Phrase(start, end, start, end)
+    if start < end:
+        phrase.predicate = _predicate(reading, start, end) or phrase.predicate
+    return phrase
 
 
 def _entity_position(entity: Refined) -> tuple[int, int]:

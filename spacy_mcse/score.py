@@ -560,7 +560,7 @@ def _compare(first: _Side, second: _Side, settings: ScoreSettings) -> list[_Row]
     similarity = _similarity(ones, others, first, second, settings)
     credit = np.zeros(similarity.shape)
     weight = np.zeros(similarity.shape)
-    for i, j in zip(*np.nonzero(similarity)):
+    for i, j in zip(*np.nonzero(similarity), strict=True):
         factor = _attribute_factor(ones[i], others[j], settings)
         credit[i, j] = similarity[i, j] * factor
         weight[i, j] = ones[i].weight + others[j].weight

@@ -26,7 +26,7 @@ COLUMNS = {
     "devices": ("concept", "terms"),
     "procedures": ("concept", "terms", "kind"),
     "chemicals": ("concept", "terms"),
-    "abnormal_states": ("concept", "adjectives", "anatomy"),
+    "abnormal_states": ("concept", "adjectives", "anatomy", "generic", "nouns"),
     "normal_states": ("state", "terms"),
     "denials": ("anatomy", "denies"),
     "modifiers": ("kind", "value", "terms"),
@@ -69,6 +69,7 @@ class Vocabulary:
     modifiers (TermMatcher): Terms to pairs of kind and value.
     cues (TermMatcher): Terms to the meanings of the cue.
     states (TermMatcher): Adjectives to the findings that they make.
+    state_nouns (TermMatcher): The same for nouns: "prominence of the hilum".
     normal (TermMatcher): What a report calls normal.
     fingerprint (str): Hash of all lists; goes into the signature of a score.
     classes (dict[str, frozenset]): Closed word classes, single words.
@@ -103,6 +104,13 @@ class Vocabulary:
                 (term, State(row["concept"], frozenset(split_terms(row["anatomy"]))))
                 for row in tables["abnormal_states"]
                 for term in split_terms(row["adjectives"])
+            )
+        )
+        self.state_nouns = TermMatcher(
+            _grouped(
+                (term, State(row["concept"], frozenset(split_terms(row["anatomy"]))))
+                for row in tables["abnormal_states"]
+                for term in split_terms(row["nouns"])
             )
         )
         self.normal = TermMatcher(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from spacy.attrs import LEMMA, POS, TAG
+from spacy.attrs import LEMMA, ORTH, POS, SPACY, TAG
 from spacy.strings import get_string_id
 from spacy.symbols import ADJ, ADV, AUX, NOUN, NUM, PROPN, VERB
 from spacy.tokens import Doc
@@ -19,7 +19,8 @@ from spacy.tokens import Doc
 from .inflection import singulars
 
 # "XXXX", "____", "[**...**]": where a name, date or place was removed.
-_DEIDENTIFIED = re.compile(r"\bX{3,}\b|_{2,}|\[\*\*.*?\*\*\]", re.DOTALL)
+_REMOVED = re.compile(r"^(?:X{3,}|_+)$")
+_REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.*?\*\*\]", re.DOTALL)
 _ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
 _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
 _HYPHENS = frozenset("-‐‑‒–—")
@@ -40,6 +41,10 @@ class WordType(NamedTuple):
     is_hyphen: bool
     ends_sentence: bool
     is_number: bool
+    is_title: bool
+    may_count: bool
+    is_removed: bool
+    is_bracket: bool
 
 
 @dataclass
@@ -110,36 +115,41 @@ def read_words(doc: Doc) -> Words:
     doc (Doc): Tags and lemmas are used where present.
     RETURNS (Words): Refers to the Doc, copies no text.
     """
-    n = len(doc)
-    texts = [token.text for token in doc]
-    spaces = [bool(token.whitespace_) for token in doc]
-    hidden = _deidentified_tokens(doc)
-    tagged = doc.has_annotation("TAG")
-    lemmas, poses, tags = _annotations(doc, tagged)
+    # One array for all: making a Token object for each word costs far more.
+    columns = doc.to_array([ORTH, SPACY, POS, TAG, LEMMA])
+    strings = doc.vocab.strings
+    kinds = [word_type(strings[orth]) for orth in columns[:, 0].tolist()]
+    spaces = columns[:, 1].tolist()
+    poses = columns[:, 2].tolist()
+    tags = columns[:, 3].tolist()
+    lemmas = columns[:, 4].tolist()
+    n = len(kinds)
+    hidden: set[int] = set()
+    if any(kind.is_bracket for kind in kinds):
+        hidden = _tokens_in_brackets(doc)
     words = Words(doc, [], [], [], [], [], [], [], [], [], [], [])
     after_newline = True
     start = 0
-    for i in range(n):
+    for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
-        kind = word_type(texts[i])
         if kind.is_space:
-            breaks = texts[i].count("\n")
+            breaks = kind.lower.count("\n")
             after_newline = after_newline or breaks > 0
-            if breaks > 1 or (breaks and _starts_sentence(texts, i + 1)):
+            starts = i + 1 < n and kinds[i + 1].is_title
+            if breaks > 1 or (breaks and starts):
                 start = _close(words, start)
             continue
-        if i in hidden:
+        if kind.is_removed or i in hidden:
             continue
         at_start = after_newline or len(words.lower) == start
+        if kind.may_count and not at_start:
+            at_start = _starts_item(kinds, i, words.lower[-1])
         after_newline = False
         if kind.is_hyphen:
             if at_start:
                 start = _close(words, start)
             continue
-        if at_start and (
-            texts[i] == ")"
-            or (_ENUMERATOR.match(texts[i]) and _is_list_mark(texts, i))
-        ):
+        if at_start and kind.may_count and (i + 1 == n or _counts(kind, kinds[i + 1])):
             start = _close(words, start)
             continue
         if kind.ends_sentence:
@@ -147,20 +157,25 @@ def read_words(doc: Doc) -> Words:
             continue
         lower, forms = kind.lower, kind.forms
         if lower == "?":
-            prefix = i + 1 < n and not spaces[i] and texts[i + 1][:1].isalpha()
-            alone = i + 1 < n and (i == 0 or spaces[i - 1]) and texts[i + 1].islower()
-            lower = QUESTION_BEFORE if prefix or alone else QUESTION_AFTER
+            following = kinds[i + 1] if i + 1 < n else None
+            lower = QUESTION_AFTER
+            if following is not None and following.is_word:
+                apart = i == 0 or spaces[i - 1]
+                if not spaces[i] or (apart and not following.is_title):
+                    lower = QUESTION_BEFORE
             forms = (lower,)
-        elif lemmas and lemmas[i] and lemmas[i] not in forms:
-            forms = (*forms, lemmas[i])
+        elif lemmas[i]:
+            lemma = strings[lemmas[i]].lower()
+            if lemma not in forms:
+                forms = (*forms, lemma)
         words.lower.append(lower)
         words.surface.append((lower,))
         words.forms.append(forms)
         words.is_word.append(kind.is_word)
         words.is_number.append(kind.is_number)
         words.tokens.append(i)
-        words.pos.append(poses[i] if poses else 0)
-        words.finite.append(bool(tags) and tags[i] in _FINITE_TAGS)
+        words.pos.append(poses[i])
+        words.finite.append(tags[i] in _FINITE_TAGS)
         words.sentence_of.append(len(words.sentences))
         if lower == QUESTION_AFTER:
             start = _close(words, start)
@@ -172,6 +187,7 @@ def read_words(doc: Doc) -> Words:
 @lru_cache(maxsize=50_000)
 def word_type(text: str) -> WordType:
     """What a token's text alone tells; cached, since reports repeat their words."""
+    # A token of white space keeps its line breaks, which may end a sentence.
     lower = _ENUMERATED.sub("", text).lower()
     is_word = any(char.isalnum() for char in text)
     forms = (lower, *singulars(lower)) if is_word else (lower,)
@@ -183,6 +199,10 @@ def word_type(text: str) -> WordType:
         is_hyphen=text in _HYPHENS,
         ends_sentence=_SENTENCE_END.match(text) is not None,
         is_number=_NUMBER.match(text) is not None,
+        is_title=len(text) > 1 and text.istitle(),
+        may_count=text == ")" or _ENUMERATOR.match(text) is not None,
+        is_removed=_REMOVED.match(text) is not None,
+        is_bracket=text.startswith("["),
     )
 
 
@@ -202,30 +222,10 @@ def is_adverb(pos: int) -> bool:
     return pos == ADV
 
 
-def _annotations(
-    doc: Doc, tagged: bool
-) -> tuple[Sequence[str], Sequence[int], Sequence[int]]:
-    lemmas: Sequence[str] = ()
-    poses: Sequence[int] = ()
-    tags: Sequence[int] = ()
-    if doc.has_annotation("LEMMA"):
-        strings = doc.vocab.strings
-        lemmas = [
-            strings[lemma].lower() for lemma in doc.to_array([LEMMA]).ravel().tolist()
-        ]
-    if tagged or doc.has_annotation("POS"):
-        pairs = doc.to_array([POS, TAG]).tolist()
-        poses = [pair[0] for pair in pairs]
-        tags = [pair[1] for pair in pairs]
-    return lemmas, poses, tags
-
-
-def _deidentified_tokens(doc: Doc) -> set[int]:
+def _tokens_in_brackets(doc: Doc) -> set[int]:
+    """Tokens of "[**...**]" marks, which tokenizers cut to pieces."""
     hidden: set[int] = set()
-    text = doc.text
-    if "XXX" not in text and "__" not in text and "[**" not in text:
-        return hidden
-    for match in _DEIDENTIFIED.finditer(text):
+    for match in _REMOVED_IN_BRACKETS.finditer(doc.text):
         span = doc.char_span(*match.span(), alignment_mode="contract")
         if span is not None:
             hidden.update(range(span.start, span.end))
@@ -240,13 +240,14 @@ def _close(words: Words, start: int) -> int:
     return end
 
 
-def _starts_sentence(texts: Sequence[str], at: int) -> bool:
-    """Whether a line begins with a capitalised word: "Heart size is normal"."""
-    return at < len(texts) and len(texts[at]) > 1 and texts[at].istitle()
-
-
-def _is_list_mark(texts: Sequence[str], at: int) -> bool:
-    """Whether a number at the start of a line or sentence only counts items."""
-    if len(texts[at]) > 1 and texts[at][-1] in ".)":
+def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
+    """Whether a number amid a line starts a list item: ": 1) ...", "...   2. ..."."""
+    if before == ":" or kinds[at - 1].is_space:
         return True
-    return at + 1 < len(texts) and texts[at + 1] in (".", ")")
+    following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
+    return following == ")" and before not in ("(", "x", "of")
+
+
+def _counts(kind: WordType, following: WordType) -> bool:
+    """Whether a number at the start of a line or sentence only counts items."""
+    return kind.lower[-1] in ".)" or following.lower in (".", ")")

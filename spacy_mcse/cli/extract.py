@@ -2,7 +2,7 @@ import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 from spacy.language import Language
@@ -24,20 +24,32 @@ ROW_KEY = "mcse_row"
 
 
 def extract_cli(
-    texts: Path = typer.Argument(..., help="Reports: .csv, .tsv, .jsonl or .parquet"),
-    output: Optional[Path] = typer.Option(
-        None,
-        help="Entities: .jsonl, or .spacy with the Docs. "
-        "[default: TEXTS with the ending .entities.jsonl]",
-    ),
-    pipeline: str = typer.Option("en_mcse_cxr_sm", help="Name or path of a pipeline"),
-    id_column: str = typer.Option("id", "--id", help="Column of the ids"),
-    text: str = typer.Option("text", help="Column of the reports"),
-    batch_size: int = typer.Option(128, min=1, help="Reports in one batch"),
-    n_process: int = typer.Option(1, min=-1, help="Processes; -1 for all cores"),
-    engine: str = typer.Option("serial", help="serial or ray"),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a stopped run"),
-    force: bool = typer.Option(False, "--force", help="Overwrite existing output"),
+    texts: Annotated[
+        Path, typer.Argument(help="Reports: .csv, .tsv, .jsonl or .parquet")
+    ],
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="Entities: .jsonl, or .spacy with the Docs. "
+            "[default: TEXTS with the ending .entities.jsonl]"
+        ),
+    ] = None,
+    pipeline: Annotated[
+        str, typer.Option(help="Name or path of a pipeline")
+    ] = "en_mcse_cxr_sm",
+    id_column: Annotated[str, typer.Option("--id", help="Column of the ids")] = "id",
+    text: Annotated[str, typer.Option(help="Column of the reports")] = "text",
+    batch_size: Annotated[int, typer.Option(min=1, help="Reports in one batch")] = 128,
+    n_process: Annotated[
+        int, typer.Option(min=-1, help="Processes; -1 for all cores")
+    ] = 1,
+    engine: Annotated[str, typer.Option(help="serial or ray")] = "serial",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a stopped run")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite existing output")
+    ] = False,
 ) -> None:
     """Extract the clinical entities of reports.
 
@@ -89,7 +101,7 @@ def extract_file(
     RETURNS (list[dict]): One record per row, with "error" where it failed.
     RAISES (UsageError): For wrong usage or unreadable input.
     """
-    io.check_engine(engine)
+    io.check_engine(engine, n_process)
     ending = io.check_ending(output, OUTPUTS)
     io.check_outputs(texts, [output], force)
     rows = io.read_rows(texts, columns)

@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -22,6 +22,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi.printer import Printer
 
+from ..corpus import check_processes
 from ..errors import Errors
 
 TABLES = {".csv": ",", ".tsv": "\t"}
@@ -105,8 +106,13 @@ def load_pipeline(name: str) -> Language:
         nlp: Language = load(name)
     except (ValueError, OSError, ImportError) as error:
         raise UsageError(str(error)) from error
-    # spaCy annotates handlers as never returning, its own `ignore_error` included.
-    nlp.set_error_handler(drop_failed)  # type: ignore[arg-type]
+    # Not `nlp.set_error_handler`: the parser and the recognizer of spaCy 3.8 have no
+    # place for a handler, and it stops at the first of them.
+    nlp.default_error_handler = drop_failed
+    for _, component in nlp.pipeline:
+        if hasattr(component, "set_error_handler"):
+            with suppress(AttributeError):
+                component.set_error_handler(drop_failed)
     return nlp
 
 
@@ -119,11 +125,15 @@ def drop_failed(name: str, component: Any, docs: list[Doc], error: Exception) ->
     logger.warning("'%s' failed on %d documents: %s", name, len(docs), kind)
 
 
-def check_engine(name: str) -> None:
+def check_engine(name: str, n_process: int) -> None:
     if name not in ENGINES:
         raise UsageError(Errors.E811.format(name=name, allowed=", ".join(ENGINES)))
     if name == "ray":
         raise UsageError(Errors.E812.format(name=name, package="ray", extra="ray"))
+    try:
+        check_processes(n_process)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 # Input
@@ -189,9 +199,13 @@ def _read_table(path: Path, columns: Mapping[str, str], delimiter: str) -> list[
                 problem = Errors.E825.format(
                     line=line, expected=len(header), found=len(fields)
                 )
-                rows.append(_bad_row(line, dict(zip(header, fields)), columns, problem))
+                rows.append(
+                    _bad_row(
+                        line, dict(zip(header, fields, strict=False)), columns, problem
+                    )
+                )
             else:
-                rows.append(_row(line, dict(zip(header, fields)), columns))
+                rows.append(_row(line, dict(zip(header, fields, strict=True)), columns))
     except csv.Error as error:
         # Messages of the csv module quote delimiters, not fields.
         problem = f"line {reader.line_num}: {error}"

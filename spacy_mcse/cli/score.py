@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 from spacy.language import Language
@@ -27,24 +27,38 @@ RESUME_HINT = "Interrupted. Use --resume to go on from here."
 
 
 def score_cli(
-    pairs: Path = typer.Argument(
-        ..., help="Reports in pairs: .csv, .tsv, .jsonl or .parquet"
-    ),
-    output: Optional[Path] = typer.Option(
-        None,
-        help="Scores: .jsonl with explanations, .csv, .tsv or .parquet with numbers. "
-        "[default: PAIRS with the ending .scores.jsonl]",
-    ),
-    summary: Optional[Path] = typer.Option(None, help="Summary as JSON"),
-    pipeline: str = typer.Option("en_mcse_cxr_sm", help="Name or path of a pipeline"),
-    id_column: str = typer.Option("id", "--id", help="Column of the ids"),
-    reference: str = typer.Option("reference", help="Column of the references"),
-    candidate: str = typer.Option("candidate", help="Column of the candidates"),
-    batch_size: int = typer.Option(128, min=1, help="Reports in one batch"),
-    n_process: int = typer.Option(1, min=-1, help="Processes; -1 for all cores"),
-    engine: str = typer.Option("serial", help="serial or ray"),
-    resume: bool = typer.Option(False, "--resume", help="Go on with a stopped run"),
-    force: bool = typer.Option(False, "--force", help="Overwrite existing output"),
+    pairs: Annotated[
+        Path, typer.Argument(help="Reports in pairs: .csv, .tsv, .jsonl or .parquet")
+    ],
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="Scores: .jsonl with explanations, .csv, .tsv or .parquet with "
+            "numbers. [default: PAIRS with the ending .scores.jsonl]"
+        ),
+    ] = None,
+    summary: Annotated[Optional[Path], typer.Option(help="Summary as JSON")] = None,
+    pipeline: Annotated[
+        str, typer.Option(help="Name or path of a pipeline")
+    ] = "en_mcse_cxr_sm",
+    id_column: Annotated[str, typer.Option("--id", help="Column of the ids")] = "id",
+    reference: Annotated[
+        str, typer.Option(help="Column of the references")
+    ] = "reference",
+    candidate: Annotated[
+        str, typer.Option(help="Column of the candidates")
+    ] = "candidate",
+    batch_size: Annotated[int, typer.Option(min=1, help="Reports in one batch")] = 128,
+    n_process: Annotated[
+        int, typer.Option(min=-1, help="Processes; -1 for all cores")
+    ] = 1,
+    engine: Annotated[str, typer.Option(help="serial or ray")] = "serial",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a stopped run")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite existing output")
+    ] = False,
 ) -> None:
     """Score candidate reports against their references.
 
@@ -102,7 +116,7 @@ def score_file(
     RETURNS (tuple): One record per row, with "error" where it failed, and the summary.
     RAISES (UsageError): For wrong usage or unreadable input.
     """
-    io.check_engine(engine)
+    io.check_engine(engine, n_process)
     ending = io.check_ending(output, OUTPUTS)
     outputs = [output] if summary is None else [output, summary]
     io.check_outputs(pairs, outputs, force)
