@@ -1,4 +1,4 @@
-"""What describes an entity, as values with offsets: side, location, severity, size..."""
+"""What describes an entity: side, location, severity, size... with offsets."""
 
 from collections.abc import Iterable
 from typing import Any, Optional
@@ -11,6 +11,7 @@ from .vocabulary import ANATOMY, FINDING
 _MM_PER_UNIT = {"mm": 1.0, "millimeter": 1.0, "millimetre": 1.0, "cm": 10.0}
 _MM_PER_UNIT |= {"millimeters": 1.0, "millimetres": 1.0, "centimeter": 10.0}
 _MM_PER_UNIT |= {"centimeters": 10.0, "centimetre": 10.0, "centimetres": 10.0}
+_MEASURING = frozenset(("measuring", "measures", "measured", "measure", "sized"))
 _TIMES = frozenset(("x", "by", "×"))
 # How many words of a predicate ("is now slightly larger") are read after a verb.
 _MAX_PREDICATE = 8
@@ -62,8 +63,8 @@ def _collect(
     while at < end:
         size = _size(reading, at, end)
         if size is not None:
-            stop, value = size
-            _add(reading, found, "size", value, at, stop)
+            stop, millimetres = size
+            _add(reading, found, "size", millimetres, at, stop)
             at = stop
             continue
         modifier = reading.modifier_of[at]
@@ -73,11 +74,7 @@ def _collect(
             at = modifier.end
             continue
         term = reading.term_of[at]
-        if (
-            term is not None
-            and term.value.category == ANATOMY
-            and term.end <= end
-        ):
+        if term is not None and term.value.category == ANATOMY and term.end <= end:
             inner = any(
                 kind == "location"
                 for i in range(term.start, term.end)
@@ -112,25 +109,21 @@ def _add(
 def _size(reading: Reading, at: int, end: int) -> Optional[tuple[int, list[float]]]:
     """ "12 x 9 mm", "1.2 cm": the word after it and the measures in millimetres."""
     words = reading.words
-    if not words.is_number[at]:
+    measures: list[tuple[float, float]] = []  # a number and its unit, 0 for none yet
+    while at < end and words.is_number[at]:
+        number = _number(words.lower[at])
+        at += 1
+        unit = _MM_PER_UNIT.get(words.lower[at], 0.0) if at < end else 0.0
+        measures.append((number, unit))
+        at += unit > 0
+        if not (at + 1 < end and words.lower[at] in _TIMES and words.is_number[at + 1]):
+            break
+        at += 1
+    # "12 x 9 mm": the last unit is that of the numbers in front of it too.
+    last = measures[-1][1] if measures else 0.0
+    if not last:
         return None
-    numbers = [_number(words.lower[at])]
-    i = at + 1
-    while i < end:
-        lower = words.lower[i]
-        if lower in _MM_PER_UNIT:
-            unit = _MM_PER_UNIT[lower]
-            if i + 2 < end and words.lower[i + 1] in _TIMES:
-                if words.is_number[i + 2]:
-                    i += 1
-                    continue
-            return i + 1, [round(number * unit, 3) for number in numbers]
-        if lower in _TIMES and i + 1 < end and words.is_number[i + 1]:
-            numbers.append(_number(words.lower[i + 1]))
-            i += 2
-            continue
-        return None
-    return None
+    return at, [round(number * (unit or last), 3) for number, unit in measures]
 
 
 def _number(text: str) -> float:
@@ -170,9 +163,7 @@ def _change_in_front(
             yield at, stop
 
 
-def _behind(
-    reading: Reading, phrase: Phrase, last: int
-) -> Iterable[tuple[int, int]]:
+def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, int]]:
     """Places and predicates behind the phrase, up to the next finding or clause."""
     words = reading.words
     at = phrase.end
@@ -186,7 +177,7 @@ def _behind(
             yield at, size[0]
             at = size[0]
             continue
-        if lower in ("measuring", "measures", "measured", "measure", "sized"):
+        if lower in _MEASURING:
             at += 1
             while at < last and not words.is_number[at]:
                 if not (
@@ -211,21 +202,27 @@ def _behind(
             continue
         if lower in (")", ","):
             # ", stable", ", larger than before": an afterthought on the same phrase.
-            if at + 1 < last and reading.kinds(at + 1) == {"change"}:
-                if at + 2 == last or reading.category(at + 2) == "":
-                    yield at + 1, at + 2
-                    at += 2
-                    continue
-            return
+            at += 1
+            if at < last and words.lower[at] in _MEASURING:
+                continue
+            if at >= last or reading.kinds(at) != {"change"}:
+                return
+            if at + 1 < last and reading.category(at + 1):
+                return
+            yield at, at + 1
+            at += 1
+            continue
+        noticed = reading.after_class(at, last, "noticed")
+        if noticed > at:
+            at = noticed
+            continue
         copula = reading.after_class(at, last, "copula")
         if copula > at:
             stop = _predicate_end(reading, copula, last)
             if stop > copula:
                 yield copula, stop
             at = max(stop, copula)
-            if at == copula and not (
-                at < last and reading.after_class(at, last, "place_preposition") > at
-            ):
+            if at == copula and not _leads_on(reading, at, last):
                 return
             continue
         if reading.kinds(at) and reading.kinds(at) <= {"change"}:
@@ -237,6 +234,14 @@ def _behind(
             at = stop
             continue
         return
+
+
+def _leads_on(reading: Reading, at: int, last: int) -> bool:
+    """Whether a verb is followed by a place or "seen": "is noted in the left base"."""
+    return any(
+        reading.after_class(at, last, name) > at
+        for name in ("place_preposition", "noticed")
+    )
 
 
 def _predicate_end(reading: Reading, start: int, last: int) -> int:
@@ -273,7 +278,5 @@ def _leading_place(
     stop = place_end(reading, start, phrase.start)
     if stop == start:
         return None
-    crossed = any(
-        reading.category(at) == FINDING for at in range(stop, phrase.start)
-    )
+    crossed = any(reading.category(at) == FINDING for at in range(stop, phrase.start))
     return None if crossed else (start, stop)

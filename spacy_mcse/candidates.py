@@ -9,6 +9,15 @@ from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State, Term
 
 _JOINS = frozenset((",", "and", "or", "/"))
 _GENERIC = "generic"
+# Taggers take such words for nouns now and then.
+_NO_HEADS = (
+    "light_noun",
+    "determiner",
+    "finite_verb",
+    "copula",
+    "adverb",
+    "preposition",
+)
 
 
 class Candidate(NamedTuple):
@@ -57,11 +66,13 @@ def _position(candidate: Candidate) -> tuple[int, int]:
 
 def _terms(reading: Reading) -> Iterable[Match]:
     """The terms; one next to a generic one is joined with it: "mass lesion"."""
+    words = reading.words
     previous: Optional[Match] = None
     for term in reading.terms:
         if (
             previous is not None
             and previous.end == term.start
+            and words.sentence_of[previous.start] == words.sentence_of[term.start]
             and previous.value.category == term.value.category == FINDING
             and _GENERIC in (previous.value.kind, term.value.kind)
         ):
@@ -235,9 +246,7 @@ def _unknown_phrases(
 ) -> Iterable[Candidate]:
     """Noun phrases outside the lists that something clinical describes."""
     words = reading.words
-    taken = {
-        at for c in known if c.label != ANATOMY for at in range(c.start, c.end)
-    }
+    taken = {at for c in known if c.label != ANATOMY for at in range(c.start, c.end)}
     for start, end in noun_phrases:
         head = end - 1
         if not taken.isdisjoint(range(start, end)):
@@ -248,7 +257,9 @@ def _unknown_phrases(
             continue
         if any(form in reading.vocabulary.not_clinical for form in words.forms[head]):
             continue
-        if any(reading.is_class(head, c) for c in ("light_noun", "determiner")):
+        if any(reading.is_class(head, name) for name in _NO_HEADS):
+            continue
+        if reading.vocabulary.normal.longest(words.surface, head, end) is not None:
             continue
         described = any(
             reading.category(at) == ANATOMY

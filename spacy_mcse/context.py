@@ -145,9 +145,7 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
             backward = _meaning(cue, "backward")
             if backward is not None:
                 forward = _meaning(cue, "forward")
-                reaches_on = forward is not None and _has_phrase(
-                    reading, cue.end, last
-                )
+                reaches_on = forward is not None and _has_phrase(reading, cue.end, last)
                 afterthought = cue.start == end + 1 and cue.end == last
                 if commas and not joined and not afterthought:
                     return None

@@ -134,9 +134,6 @@ def score_corpus(
         raise ValueError(
             Errors.E402.format(references=len(ones), candidates=len(others))
         )
-    if nlp is not None:
-        # Before the first text is parsed, and for Docs that need no parsing too.
-        check_pipeline(nlp)
     scores: list[MCSEScore] = []
     for result in iter_scores(
         ones, others, nlp=nlp, batch_size=batch_size, n_process=n_process
@@ -328,7 +325,8 @@ def _collect(reports: Iterable[Any], side: str) -> list[_Item]:
         if isinstance(report, Doc):
             items.append(read_facts(report))
         elif isinstance(report, str):
-            items.append(report)
+            # The tokenizer takes no subclasses, such as the elements of an array.
+            items.append(str(report))
         else:
             raise TypeError(
                 Errors.E401.format(side=side, row=row, got=type(report).__name__)

@@ -5,7 +5,7 @@ values, since only these survive a default `DocBin`, `to_bytes` and worker proce
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -140,7 +140,10 @@ def write_entities(
         },
     )
     doc.spans[NORMAL_KEY] = SpanGroup(
-        doc, name=NORMAL_KEY, spans=list(normal), attrs={"records": list(normal_records)}
+        doc,
+        name=NORMAL_KEY,
+        spans=list(normal),
+        attrs={"records": list(normal_records)},
     )
 
 
@@ -178,7 +181,7 @@ def read_entities(doc: Doc) -> tuple[Entity, ...]:
             mcse_text=record["mcse_text"],
             concept=record["concept"],
         )
-        for span, record in zip(group, group.attrs["records"])
+        for span, record in zip(group, group.attrs["records"], strict=True)
     )
 
 
@@ -196,7 +199,7 @@ def read_normal(doc: Doc) -> tuple[NormalStatement, ...]:
             concept=record["concept"],
             denies=tuple(record["denies"]),
         )
-        for span, record in zip(group, group.attrs["records"])
+        for span, record in zip(group, group.attrs["records"], strict=True)
     )
 
 
@@ -282,7 +285,7 @@ def _record(span: Span) -> dict[str, Any]:
         if key not in span.doc.spans:
             continue
         group = span.doc.spans[key]
-        for other, record in zip(group, group.attrs.get("records", ())):
+        for other, record in zip(group, group.attrs.get("records", ()), strict=False):
             if other.start == span.start and other.end == span.end:
                 if other.id_ == span.id_:
                     return record
@@ -336,14 +339,13 @@ SPAN_GETTERS = {
 
 def install_extensions() -> None:
     """Register the getters on Doc and Span once; never replace another package's."""
-    for target, getters in ((Doc, DOC_GETTERS), (Span, SPAN_GETTERS)):
-        for name, getter in getters.items():
-            if not target.has_extension(name):
-                target.set_extension(name, getter=getter)
-            elif target.get_extension(name)[2] is not getter:
-                warnings.warn(Warnings.W201.format(name=name), stacklevel=2)
+    _install(Doc, DOC_GETTERS)
+    _install(Span, SPAN_GETTERS)
 
 
-def offsets(items: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
-    """Plain dicts of (text, start_char, end_char) triples."""
-    return [{"text": t, "start_char": s, "end_char": e} for t, s, e in items]
+def _install(target: Any, getters: Mapping[str, Callable[..., Any]]) -> None:
+    for name, getter in getters.items():
+        if not target.has_extension(name):
+            target.set_extension(name, getter=getter)
+        elif target.get_extension(name)[2] is not getter:
+            warnings.warn(Warnings.W201.format(name=name), stacklevel=3)

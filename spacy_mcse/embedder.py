@@ -105,7 +105,8 @@ class Embedder(Pipe):
         self.name = name
         self.encoder = encoder
         self.settings = ScoreSettings.from_dict(scoring or {})
-        self.cfg = {"similarity": similarity, "cache_size": cache_size}
+        self.similarity = similarity
+        self.cache_size = cache_size
         self.pipeline = pipeline
         self._cache: dict[str, NDArray[np.float32]] = {}
         install()
@@ -140,7 +141,7 @@ class Embedder(Pipe):
             for entity in found
             for text in (entity.mcse_text, entity.concept)
         }
-        vectors = dict(zip(phrases, self.encode(list(phrases))))
+        vectors = dict(zip(phrases, self.encode(list(phrases)), strict=True))
         encoder = self.encoder
         name, fingerprint = encoder.name, encoder.fingerprint
         calibration = encoder.calibration
@@ -154,7 +155,7 @@ class Embedder(Pipe):
                 fingerprint=fingerprint,
                 calibration=calibration,
                 scoring=scoring,
-                similarity=self.cfg["similarity"],
+                similarity=self.similarity,
                 pipeline=self.pipeline,
             )
             for found in entities
@@ -164,7 +165,7 @@ class Embedder(Pipe):
         self, docs: Sequence[Doc], embeddings: Sequence[Embedding]
     ) -> None:
         """Write vectors on their Docs and set the similarity hooks."""
-        for doc, embedding in zip(docs, embeddings):
+        for doc, embedding in zip(docs, embeddings, strict=True):
             write_embedding(doc, embedding)
             attach_similarity(doc)
 
@@ -179,10 +180,10 @@ class Embedder(Pipe):
         fresh = self.encoder.encode(missing) if missing or not texts else None
         if fresh is not None and not texts:
             return fresh
-        new = dict(zip(missing, fresh)) if fresh is not None else {}
+        new = dict(zip(missing, fresh, strict=True)) if fresh is not None else {}
         rows = [new[text] if text in new else cache[text] for text in texts]
         cache.update(new)
-        for text in list(cache)[: max(0, len(cache) - self.cfg["cache_size"])]:
+        for text in list(cache)[: max(0, len(cache) - self.cache_size)]:
             del cache[text]
         return np.stack(rows)
 

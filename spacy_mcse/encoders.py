@@ -248,7 +248,12 @@ class StaticWeights:
                 calibration=(float(floor), float(ceiling)),
             )
         except (
-            AttributeError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile
+            AttributeError,
+            KeyError,
+            OSError,
+            TypeError,
+            ValueError,
+            zipfile.BadZipFile,
         ) as error:
             raise ValueError(Errors.E302.format(path=source, problem=error)) from error
         if vectors.ndim != 2 or len(weights.words) != len(vectors):

@@ -1,4 +1,4 @@
-"""The component `mcse_entity_source`: candidates for radiology without a trained NER."""
+"""The component `mcse_entity_source`: finds candidates with word lists and a parse."""
 
 from collections.abc import Mapping
 from typing import Any, Optional

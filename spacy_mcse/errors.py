@@ -71,9 +71,7 @@ class Errors(metaclass=ErrorsWithCodes):
         "A calibration needs pairs of both kinds, got {unrelated} unrelated pairs and "
         "{synonyms} pairs of synonyms. Give at least one of each; 50 are better."
     )
-    E306 = (
-        "'{argument}' of 'spacy-mcse.Transformer.v1' is {got}. Allowed: {allowed}."
-    )
+    E306 = "'{argument}' of 'spacy-mcse.Transformer.v1' is {got}. Allowed: {allowed}."
     E307 = (
         "The encoder 'spacy-mcse.Transformer.v1' needs {part}, which is not "
         "installed. Get it with: {command}"
@@ -131,7 +129,7 @@ class Errors(metaclass=ErrorsWithCodes):
     E804 = "{path} exists. Use --force to overwrite it."
     E805 = (
         "{path} needs {package}, which is not installed. "
-        "Get it with: pip install \"spacy-mcse[{extra}]\""
+        'Get it with: pip install "spacy-mcse[{extra}]"'
     )
     E806 = (
         "{path} was left by a run with another {what}: it cannot be resumed. Use "
@@ -147,7 +145,7 @@ class Errors(metaclass=ErrorsWithCodes):
     E811 = "Unknown engine '{name}'. Allowed: {allowed}."
     E812 = (
         "The engine '{name}' needs {package}, which is not installed. "
-        "Get it with: pip install \"spacy-mcse[{extra}]\""
+        'Get it with: pip install "spacy-mcse[{extra}]"'
     )
     # 82x: rows of a file, reported in the output and skipped
     E821 = "line {line}: not valid JSON"

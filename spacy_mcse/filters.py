@@ -21,7 +21,7 @@ def is_anatomy(reading: Reading, phrase: Phrase, category: str) -> bool:
 
 
 def is_diagnostic_procedure(reading: Reading, phrase: Phrase, category: str) -> bool:
-    """"CT", "comparison"; a treatment ("lobectomy") is no diagnostic procedure."""
+    """ "CT", "comparison"; a treatment ("lobectomy") is no diagnostic procedure."""
     if category != PROCEDURE:
         return False
     term = reading.term_of[phrase.head_start]

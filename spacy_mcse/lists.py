@@ -45,9 +45,7 @@ class ListsPipe(Pipe):
             self._vocabulary = load_vocabulary(self._own_lists())
         return self._vocabulary
 
-    def to_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> None:
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """Save the lists that are not packaged; a folder with a file for each."""
         path = Path(path)
         path.mkdir(parents=True, exist_ok=True)

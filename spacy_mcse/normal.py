@@ -9,6 +9,8 @@ from .reading import Reading
 from .vocabulary import ANATOMY, PROCEDURE
 
 _JOINS = frozenset((",", "and", "or", "/", "of", "&"))
+_JOINS_BETWEEN = ("and", "or", "/")
+_FILLERS = ("appearing", "appearance", "of", "the")
 _EXAMINATION = "examination"
 # How far an adjective may stand from its structure in a list of structures.
 _MAX_LIST = 14
@@ -38,7 +40,7 @@ def find_normal(reading: Reading) -> list[Normal]:
             else:
                 structures = list(_objects(reading, match, last))
                 ranges = [(match.start, term.end) for term in structures]
-            for term, (start, end) in zip(structures, ranges):
+            for term, (start, end) in zip(structures, ranges, strict=True):
                 concept = (
                     term.value.concept
                     if term.value.category == ANATOMY
@@ -109,11 +111,9 @@ def _objects(reading: Reading, match: Match[str], last: int) -> Iterable[Match]:
         if term is not None and _is_structure(term):
             found.append(term)
             at = term.end
-        elif reading.modifier_of[at] is not None or (
-            found and words.lower[at] in ("and", "or", "/")
+        elif reading.modifier_of[at] is not None or words.lower[at] in (
+            _JOINS_BETWEEN if found else _FILLERS
         ):
-            at += 1
-        elif not found and words.lower[at] in ("appearing", "appearance", "of", "the"):
             at += 1
         else:
             break

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from .reading import Reading
 from .vocabulary import ANATOMY, FINDING
-from .words import is_describing, is_nominal, is_verbal
 
-_ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ive", "oid", "ible", "able")
+_ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ory", "ive", "oid", "like")
+_SHORTEST_ADJECTIVE = 5
 _UNITS = frozenset(("mm", "cm", "millimeter", "centimeter", "millimetre", "centimetre"))
 _SIZE_WORDS = _UNITS | {"x", "by", "millimeters", "centimeters"}
 _LIST_JOINS = frozenset(("and", "or", "to", "/", "and/or"))
@@ -39,9 +39,7 @@ class Phrase:
         return self.predicate[1] > 0
 
 
-def whole_phrase(
-    reading: Reading, phrase: Phrase, floor: int, ceiling: int
-) -> Phrase:
+def whole_phrase(reading: Reading, phrase: Phrase, floor: int, ceiling: int) -> Phrase:
     """Add the describing words around the head of a phrase.
 
     reading (Reading): The marked words.
@@ -85,12 +83,8 @@ def is_describing_word(reading: Reading, at: int) -> bool:
         return False
     if lower in reading.vocabulary.not_clinical:
         return False
-    pos = words.pos[at]
-    if is_describing(pos):
-        return True
-    return lower.endswith(_ADJECTIVE_ENDINGS) and not (
-        is_nominal(pos) or is_verbal(pos)
-    )
+    # Not by its tag: taggers differ, and one tagger differs between two line breaks.
+    return len(lower) >= _SHORTEST_ADJECTIVE and lower.endswith(_ADJECTIVE_ENDINGS)
 
 
 def _is_function_word(reading: Reading, at: int) -> bool:
@@ -110,11 +104,11 @@ def _extend_left(reading: Reading, start: int, floor: int) -> int:
             continue
         # "upper and lower lobe", "mild to moderate", "patchy, nodular opacity"
         joins = words.lower[before] in _LIST_JOINS or words.lower[before] == ","
-        if joins and at < start and before > floor:
-            if _joins_modifiers(reading, before, at):
-                at = _match_start(reading, before - 1, floor)
-                continue
-        break
+        if not (joins and at < start and before > floor):
+            break
+        if not _joins_modifiers(reading, before, at):
+            break
+        at = _match_start(reading, before - 1, floor)
     return at
 
 
@@ -167,19 +161,12 @@ def place_end(reading: Reading, start: int, ceiling: int) -> int:
         if reading.category(at) == ANATOMY or kinds & {"side", "location"}:
             term, modifier = reading.term_of[at], reading.modifier_of[at]
             at = max(m.end for m in (term, modifier) if m is not None)
-        elif (
+        elif not _leads_to_place(reading, at, ceiling):
+            break
+        elif reading.modifier_of[at] is not None or (
             at > start
             and words.lower[at] in _LIST_JOINS
-            and at + 1 < ceiling
-            and (
-                reading.category(at + 1) == ANATOMY
-                or reading.kinds(at + 1) & {"side", "location"}
-            )
             and not _continues_with_finding(reading, at + 1, ceiling)
-        ):
-            at += 1
-        elif reading.modifier_of[at] is not None and _leads_to_place(
-            reading, at, ceiling
         ):
             at += 1
         else:
@@ -208,10 +195,7 @@ def _skip_change(reading: Reading, start: int, head: int) -> int:
         if reading.kinds(at) and reading.kinds(at) <= {"change"}:
             match = reading.modifier_of[at]
             at = match.end if match is not None else at + 1
-        elif (
-            at > start
-            and reading.words.lower[at] in _LIST_JOINS | {","}
-        ):
+        elif at > start and reading.words.lower[at] in _LIST_JOINS | {","}:
             at += 1
         else:
             break

@@ -75,7 +75,9 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     """
     words = read_words(doc)
     n = len(words)
-    reading = Reading(words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n)
+    reading = Reading(
+        words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n
+    )
     forms = words.forms
     for start, end in words.sentences:
         for term in vocabulary.terms.all(forms, start, end):

@@ -203,7 +203,9 @@ class EntityRefiner(ListsPipe):
         """
         reading = read(doc, self.vocabulary)
         spans = self._spans_in(doc)
-        counted = _counted_words(reading, self.vocabulary.sections, self.cfg["sections"])
+        counted = _counted_words(
+            reading, self.vocabulary.sections, self.cfg["sections"]
+        )
         candidates = [self._candidate(reading, span) for span in spans]
         entities, dropped = refine(reading, candidates, self.steps, counted.__getitem__)
         normal = find_normal(reading) if self.cfg["find_normal_statements"] else []
@@ -227,7 +229,8 @@ class EntityRefiner(ListsPipe):
             }
             for item in refinement.dropped
         ]
-        normal, normal_records = [], []
+        normal: list[Span] = []
+        normal_records: list[dict[str, Any]] = []
         for number, statement in enumerate(refinement.normal):
             start, end = words.token_range(statement.start, statement.end)
             key = f"n{number}"
@@ -256,9 +259,11 @@ class EntityRefiner(ListsPipe):
             `mcse_text`, as in `doc._.clinical_entities`.
         """
         reading = read(doc, self.vocabulary)
-        found = []
+        found: list[dict[str, Any]] = []
         for span in spans:
-            phrase = given_phrase(reading, *reading.words.word_range(span.start, span.end))
+            phrase = given_phrase(
+                reading, *reading.words.word_range(span.start, span.end)
+            )
             if phrase.start >= phrase.end:
                 found.append(
                     {
@@ -367,5 +372,3 @@ def _as_list(
             )
         )
     return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-
-

@@ -102,9 +102,7 @@ def refine(
             continue
         category = OTHER if category == IGNORED else category
         entities.append(assess(reading, phrase, category, concept, steps))
-    covered = {
-        at for e in entities for at in range(e.phrase.start, e.phrase.end)
-    }
+    covered = {at for e in entities for at in range(e.phrase.start, e.phrase.end)}
     dropped = [
         d
         for d in dropped
@@ -151,9 +149,7 @@ def _dropped_position(dropped: Dropped) -> tuple[int, int]:
     return dropped.start, dropped.end
 
 
-def _heads(
-    reading: Reading, candidate: Candidate
-) -> list[tuple[Phrase, str, str]]:
+def _heads(reading: Reading, candidate: Candidate) -> list[tuple[Phrase, str, str]]:
     """The findings within a candidate: a span of another NER may hold several."""
     start, end = _trim(reading, candidate.start, candidate.end)
     if start >= end:
@@ -201,8 +197,7 @@ def _parts(reading: Reading, findings: list, start: int, end: int) -> list:
     for index, term in enumerate(findings):
         following = findings[index + 1] if index + 1 < len(findings) else None
         if following is None:
-            stop = end if not parts or begin > start else end
-            parts.append(((begin, max(term.end, stop)), term))
+            parts.append(((begin, end), term))
             break
         cut = next(
             (
@@ -215,9 +210,7 @@ def _parts(reading: Reading, findings: list, start: int, end: int) -> list:
         if cut is not None:
             parts.append(((begin, cut), term))
             begin = cut + 1
-        elif any(
-            words.lower[at] in _PLACES for at in range(term.end, following.start)
-        ):
+        elif any(words.lower[at] in _PLACES for at in range(term.end, following.start)):
             # "opacity with atelectasis": two findings.
             parts.append(((begin, term.end), term))
             begin = following.start
@@ -244,9 +237,7 @@ def _head_word(reading: Reading, start: int, end: int) -> int:
     return at
 
 
-def _predicate(
-    reading: Reading, start: int, end: int
-) -> Optional[tuple[int, int]]:
+def _predicate(reading: Reading, start: int, end: int) -> Optional[tuple[int, int]]:
     """The adjective of "heart is enlarged", None for any other phrase."""
     if reading.category(start) != ANATOMY:
         return None
@@ -263,12 +254,16 @@ def _predicate(
 def _trim(reading: Reading, start: int, end: int) -> tuple[int, int]:
     """Leave cues, articles and punctuation at the edges out of a span."""
     words = reading.words
-    while start < end and reading.term_of[start] is None and (
-        not words.is_word[start]
-        or reading.is_class(start, "determiner")
-        or reading.is_class(start, "preposition")
-        or reading.is_class(start, "conjunction")
-        or (reading.in_cue[start] and reading.modifier_of[start] is None)
+    while (
+        start < end
+        and reading.term_of[start] is None
+        and (
+            not words.is_word[start]
+            or reading.is_class(start, "determiner")
+            or reading.is_class(start, "preposition")
+            or reading.is_class(start, "conjunction")
+            or (reading.in_cue[start] and reading.modifier_of[start] is None)
+        )
     ):
         start += 1
     while end > start and not words.is_word[end - 1]:
@@ -283,9 +278,7 @@ def _without_overlaps(
 
     Predicates of one structure ("calcified and tortuous aorta") may share it.
     """
-    ordered = sorted(
-        heads, key=_length_first
-    )
+    ordered = sorted(heads, key=_length_first)
     taken: set[int] = set()
     kept = []
     for phrase, category, concept in ordered:

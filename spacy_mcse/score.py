@@ -557,6 +557,14 @@ def _compare(first: _Side, second: _Side, settings: ScoreSettings) -> list[_Row]
         _Row((denial, fact), (share, fact.weight), similarity=1.0, contradicted=True)
         for fact, denial, share in denied
     ]
+    rows += [
+        _Row((fact, denial), (0.0, 1.0), similarity=1.0, contradicted=True)
+        for fact, denial in _denied_beside(first, second)
+    ]
+    rows += [
+        _Row((denial, fact), (1.0, 0.0), similarity=1.0, contradicted=True)
+        for fact, denial in _denied_beside(second, first)
+    ]
     similarity = _similarity(ones, others, first, second, settings)
     credit = np.zeros(similarity.shape)
     weight = np.zeros(similarity.shape)
@@ -628,6 +636,31 @@ def _take_denied(
     for _, denial in denied:
         uses[id(denial.source)] = uses.get(id(denial.source), 0) + 1
     return standing, [(f, d, 1.0 / uses[id(d.source)]) for f, d in denied]
+
+
+def _denied_beside(own: _Side, other: _Side) -> list[tuple[_Fact, _Fact]]:
+    """Findings that the other side states and denies at once, where this one does not.
+
+    The finding keeps its credit; the denial beside it is one false statement. One
+    for each concept.
+
+    RETURNS (list): (finding, denial).
+    """
+    stated = {fact.concept for fact in own.denials if isinstance(fact.source, Entity)}
+    found: dict[str, tuple[_Fact, _Fact]] = {}
+    for denial in other.denials:
+        concept = denial.concept
+        if concept in stated or concept in found:
+            continue
+        # What is normal is said in general and often has an exception that follows.
+        if not isinstance(denial.source, Entity):
+            continue
+        if any(f.concept == concept and _rules_out(denial, f) for f in other.findings):
+            met = (f for f in own.findings if f.concept == concept)
+            fact = next((f for f in met if _rules_out(denial, f)), None)
+            if fact is not None:
+                found[concept] = fact, denial
+    return list(found.values())
 
 
 def _rules_out(denial: _Fact, fact: _Fact) -> bool:

@@ -1,8 +1,12 @@
-"""spaCy's English tokenizer with cuts for run-on report text: "fracture.2.Small"."""
+"""A tokenizer for report text: cuts run-on text, reads capitals like small letters."""
 
+from typing import Any
+
+from spacy.attrs import PREFIX, SHAPE, SUFFIX
+from spacy.lang.lex_attrs import prefix, suffix, word_shape
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
-from spacy.util import compile_infix_regex, registry
+from spacy.util import compile_infix_regex, compile_suffix_regex, registry
 
 # A full stop or bracket between a word and the next sentence or list number.
 _RUN_ON = (
@@ -10,6 +14,9 @@ _RUN_ON = (
     r"(?<=[0-9])[.)](?=[A-Za-z]{2})",
     r"(?<=[A-Za-z]{3})[;,](?=[A-Za-z])",
 )
+# spaCy cuts "8mm" but not "8MM".
+_UNITS = r"(?<=[0-9])(?:MM|CM)"
+_SHORTEST = 4  # letters; shorter words in capitals are mostly abbreviations
 
 
 class _MakeTokenizer:
@@ -20,12 +27,40 @@ class _MakeTokenizer:
         tokenizer = make_default(nlp)
         infixes = [*(nlp.Defaults.infixes or ()), *_RUN_ON]
         tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
+        suffixes = [*(nlp.Defaults.suffixes or ()), _UNITS]
+        tokenizer.suffix_search = compile_suffix_regex(suffixes).search
+        # Tagger and parser see a word by these three (and by its norm, which is in
+        # small letters anyway): "EFFUSION" must be tagged like "effusion".
+        vocab: Any = nlp.vocab  # spaCy's stubs leave the getters out
+        vocab.lex_attr_getters[SHAPE] = plain_shape
+        vocab.lex_attr_getters[PREFIX] = plain_prefix
+        vocab.lex_attr_getters[SUFFIX] = plain_suffix
         return tokenizer
 
 
 def make_report_tokenizer() -> _MakeTokenizer:
     """Make the tokenizer `spacy-mcse.ReportTokenizer.v1`.
 
+    spaCy's English tokenizer with cuts in run-on text ("fracture.2.Small"). In its
+    vocabulary the shape, prefix and suffix of a word in capitals are those of the same
+    word in small letters, so that a report in capitals is parsed like any other.
+
     RETURNS (Callable[[Language], Tokenizer]): As spaCy's own, for `[nlp.tokenizer]`.
     """
     return _MakeTokenizer()
+
+
+def plain_shape(text: str) -> str:
+    return word_shape(_plain(text))
+
+
+def plain_prefix(text: str) -> str:
+    return prefix(_plain(text))
+
+
+def plain_suffix(text: str) -> str:
+    return suffix(_plain(text))
+
+
+def _plain(text: str) -> str:
+    return text.lower() if len(text) >= _SHORTEST and text.isupper() else text

@@ -53,9 +53,7 @@ def _singular(forms: tuple[str, ...]) -> str:
     return forms[1] if len(forms) > 1 else forms[0]
 
 
-def _plain_words(
-    reading: Reading, start: int, end: int, phrase: Phrase
-) -> list[str]:
+def _plain_words(reading: Reading, start: int, end: int, phrase: Phrase) -> list[str]:
     """The words of a range without those of change, and without loose joins."""
     kept: list[int] = []
     at = start

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from spacy.attrs import LEMMA, ORTH, POS, SPACY, TAG
 from spacy.strings import get_string_id
-from spacy.symbols import ADJ, ADV, AUX, NOUN, NUM, PROPN, VERB
+from spacy.symbols import NOUN, PROPN
 from spacy.tokens import Doc
 
 from .inflection import singulars
 
 # "XXXX", "____", "[**...**]": where a name, date or place was removed.
-_REMOVED = re.compile(r"^(?:X{3,}|_+)$")
+_REMOVED = re.compile(r"^(?:X{3,}|_+)$", re.IGNORECASE)
 _REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.*?\*\*\]", re.DOTALL)
 _ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
 _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
@@ -199,7 +199,7 @@ def word_type(text: str) -> WordType:
         is_hyphen=text in _HYPHENS,
         ends_sentence=_SENTENCE_END.match(text) is not None,
         is_number=_NUMBER.match(text) is not None,
-        is_title=len(text) > 1 and text.istitle(),
+        is_title=len(text) > 1 and text.isalpha() and text.istitle(),
         may_count=text == ")" or _ENUMERATOR.match(text) is not None,
         is_removed=_REMOVED.match(text) is not None,
         is_bracket=text.startswith("["),
@@ -208,18 +208,6 @@ def word_type(text: str) -> WordType:
 
 def is_nominal(pos: int) -> bool:
     return pos in (NOUN, PROPN)
-
-
-def is_describing(pos: int) -> bool:
-    return pos in (ADJ, NUM)
-
-
-def is_verbal(pos: int) -> bool:
-    return pos in (VERB, AUX)
-
-
-def is_adverb(pos: int) -> bool:
-    return pos == ADV
 
 
 def _tokens_in_brackets(doc: Doc) -> set[int]:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, Optional
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc
-from wasabi.printer import Printer
+from wasabi.util import ICONS, MESSAGES, locale_escape
 
 from ..corpus import check_processes
 from ..errors import Errors
@@ -33,7 +33,6 @@ FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 MAX_LISTED = 100
 
 logger = logging.getLogger(__name__)
-_printer = Printer(no_print=True)
 
 
 class UsageError(ValueError):
@@ -61,16 +60,22 @@ class Row:
 
 def fail(error: Exception) -> NoReturn:
     """Print an error and end with exit code 2."""
-    typer.echo(_printer.fail(str(error)), err=True)
+    _say(MESSAGES.FAIL, str(error), typer.colors.RED, err=True)
     raise typer.Exit(WRONG_USAGE)
 
 
 def warn(text: str) -> None:
-    typer.echo(_printer.warn(text), err=True)
+    _say(MESSAGES.WARN, text, typer.colors.YELLOW, err=True)
 
 
 def good(text: str) -> None:
-    typer.echo(_printer.good(text))
+    _say(MESSAGES.GOOD, text, typer.colors.GREEN, err=False)
+
+
+def _say(kind: str, text: str, color: str, err: bool) -> None:
+    # As wasabi prints it, but not wrapped: paths and commands are there to be copied.
+    icon = str(locale_escape(ICONS[kind]))
+    typer.secho(f"{icon} {text}", fg=color, err=err)
 
 
 def list_failed(records: Sequence[Mapping[str, Any]]) -> int:

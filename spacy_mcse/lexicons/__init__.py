@@ -6,7 +6,7 @@ terms separate them with ` | `.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Optional
 
@@ -41,7 +41,7 @@ def read_table(
         if len(cells) > len(header):
             raise _malformed(name, number, f"{len(cells)} cells", columns)
         cells += [""] * (len(header) - len(cells))
-        rows.append(dict(zip(header, cells)))
+        rows.append(dict(zip(header, cells, strict=True)))
     return rows
 
 
@@ -50,7 +50,7 @@ def split_terms(cell: str) -> list[str]:
     return [term.strip() for term in cell.split(TERM_SEPARATOR) if term.strip()]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _packaged(name: str) -> str:
     return (files(__package__) / f"{name}.tsv").read_text("utf8")
 
