@@ -18,7 +18,7 @@ import random
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Optional
@@ -40,6 +40,8 @@ from spacy_mcse.encoders import (
 NAME = "static-cxr-1"
 SEED = 13
 TEMPERATURE = 0.05
+# Longer texts are sentences, and most of the time of the teacher.
+MAX_CHARACTERS = 64
 FloatArray = NDArray[np.float32]
 Pair = tuple[str, str]
 
@@ -131,42 +133,48 @@ trace; unilateral; upper; vague; vascular; well circumscribed; worsening
 """
 # Words that one report has where another has the other word.
 SYNONYMS = """
-opacity | density; opacification | haziness; haziness | opacity; infiltrate | infiltration
-consolidation | consolidative opacity; airspace disease | air space consolidation
-enlarged | increased in size; dilated | ectatic; dilatation | dilation | distension
-atelectasis | collapse | atelectatic change; subsegmental | plate like | discoid | linear
-effusion | fluid collection; effusion | fluid in the chest; layering fluid | effusion
-edema | swelling | fluid; pulmonary edema | fluid overload | interstitial edema
+opacity | density; opacification | haziness; haziness | opacity
+infiltrate | infiltration; consolidation | consolidative opacity
+airspace disease | air space consolidation; enlarged | increased in size
+dilated | ectatic; dilatation | dilation | distension
+atelectasis | collapse | atelectatic change
+subsegmental | plate like | discoid | linear; effusion | fluid collection
+effusion | fluid in the chest; layering fluid | effusion; edema | swelling | fluid
+pulmonary edema | fluid overload | interstitial edema
 congestion | engorgement | vascular prominence | cephalization
 nodule | nodular opacity | nodular density; mass | tumor | growth; nodule | small mass
 granuloma | calcified nodule; granulomatous disease | prior granulomatous infection
 fracture | broken bone | cortical break; deformity | malformation
 scar | scarring | fibrotic change | cicatrix; fibrosis | fibrotic
 pneumonia | infectious process | pneumonic infiltrate; infection | infectious disease
-emphysema | emphysematous change; copd | obstructive lung disease | chronic airway disease
+emphysema | emphysematous change
+copd | obstructive lung disease | chronic airway disease
 hyperinflation | hyperexpansion | overinflation | hyperaeration | hyperlucent lungs
 hypoinflation | low lung volumes | poor inspiration | shallow inspiration | underinflation
 pneumothorax | collapsed lung with pleural air; hydropneumothorax | air fluid in pleura
 cardiomegaly | cardiac silhouette enlargement | large heart | heart enlargement
-cardiac | heart; pulmonary | lung; hepatic | liver; renal | kidney; osseous | bony | bone
-vertebral | spinal | spine; costal | rib; gastric | stomach; hilar | hilum; pleural | pleura
-thoracic | chest; cerebral | brain; cutaneous | skin; vascular | vessel; thorax | chest
-aorta | aortic; trachea | tracheal | windpipe; bronchus | bronchial | airway; neck | cervical
+cardiac | heart; pulmonary | lung; hepatic | liver; renal | kidney
+osseous | bony | bone; vertebral | spinal | spine; costal | rib; gastric | stomach
+hilar | hilum; pleural | pleura; thoracic | chest; cerebral | brain; cutaneous | skin
+vascular | vessel; thorax | chest; aorta | aortic; trachea | tracheal | windpipe
+bronchus | bronchial | airway; neck | cervical
 adenopathy | lymphadenopathy | nodal enlargement | enlarged nodes
 degenerative change | degenerative disease | spondylosis | arthrosis | osteoarthritis
 osteophyte | bone spur | spurring | osteophytosis; osteopenia | decreased bone density
-demineralization | bone loss | osteopenia; kyphosis | hunchback; scoliosis | curved spine
-tortuous | unfolded | uncoiled; atherosclerosis | arteriosclerosis | calcified plaque
-aneurysm | aneurysmal dilatation; stenosis | narrowing; occlusion | blockage | obstruction
-hernia | herniation; hiatal hernia | stomach above the diaphragm
+demineralization | bone loss | osteopenia; kyphosis | hunchback
+scoliosis | curved spine; tortuous | unfolded | uncoiled
+atherosclerosis | arteriosclerosis | calcified plaque; aneurysm | aneurysmal dilatation
+stenosis | narrowing; occlusion | blockage | obstruction; hernia | herniation
+hiatal hernia | stomach above the diaphragm
 free air | pneumoperitoneum | free intraperitoneal air; air | gas
-thickening | thickened; calcification | calcified; narrowing | narrowed; blunting | blunted
-bulla | bleb | bullous change; cavity | cavitation | cavitary
-metastasis | metastatic lesion | secondary deposit; cancer | malignancy | malignant neoplasm
-tumor | neoplasm; carcinoma | cancer; hematoma | hemorrhage | bleeding; bleed | hemorrhage
-small | tiny | minimal | trace; large | big | massive; mild | slight | minor; severe | marked
-bilateral | both sides; bibasilar | both bases | bilateral lower lobe; basilar | basal | base
-apical | apex; retrocardiac | behind the heart; perihilar | around the hilum
+thickening | thickened; calcification | calcified; narrowing | narrowed
+blunting | blunted; bulla | bleb | bullous change; cavity | cavitation | cavitary
+metastasis | metastatic lesion | secondary deposit
+cancer | malignancy | malignant neoplasm; tumor | neoplasm; carcinoma | cancer
+hematoma | hemorrhage | bleeding; bleed | hemorrhage; small | tiny | minimal | trace
+large | big | massive; mild | slight | minor; severe | marked; bilateral | both sides
+bibasilar | both bases | bilateral lower lobe; basilar | basal | base; apical | apex
+retrocardiac | behind the heart; perihilar | around the hilum
 chronic | longstanding | old; acute | sudden; focal | localized; diffuse | widespread
 multiple | several | numerous; stable | unchanged; worsening | progressive | increasing
 improving | resolving | decreasing; new | interval development of
@@ -179,8 +187,8 @@ reactive airway disease | asthma; hemidiaphragm | diaphragm; lucency | lucent ar
 pulmonary embolism | blood clot in the lung; thrombus | clot | thrombosis
 heart failure | cardiac failure | pump failure; infarct | infarction
 mediastinal shift | displaced mediastinum; dislocation | displaced joint | subluxation
-interstitial markings | interstitial prominence | reticular opacities
-calculus | stone; cholecystitis | gallbladder inflammation; ascites | abdominal fluid
+interstitial markings | interstitial prominence | reticular opacities; calculus | stone
+cholecystitis | gallbladder inflammation; ascites | abdominal fluid
 """
 
 
@@ -227,37 +235,37 @@ def clean_code_text(text: str) -> str:
     return " ".join(text.split()).strip(" ,")
 
 
-def read_icd() -> tuple[list[str], list[Pair], list[Pair]]:
+def read_icd() -> tuple[list[str], list[Pair]]:
     """Read ICD-10-CM from the package `simple-icd-10-cm`.
 
-    RETURNS (tuple): The descriptions, pairs of a description and an inclusion term, and
-        pairs of a description and that of the code above.
+    RETURNS (tuple[list[str], list[Pair]]): The descriptions, and pairs of a description
+        and an inclusion term.
     """
     folder = files("simple_icd_10_cm.data")
     (xml,) = (file for file in folder.iterdir() if file.name.endswith(".xml"))
     texts: list[str] = []
     synonyms: list[Pair] = []
-    parents: list[Pair] = []
 
-    def walk(node: ET.Element, above: str) -> None:
+    def walk(node: ET.Element) -> None:
         text = clean_code_text(node.findtext("desc") or "")
         texts.append(text)
-        parents.append((above, text))
-        for note in [*node.findall("inclusionTerm/note"), *node.findall("includes/note")]:
+        for note in [
+            *node.findall("inclusionTerm/note"),
+            *node.findall("includes/note"),
+        ]:
             term = clean_code_text(note.text or "")
             if term:
                 texts.append(term)
                 synonyms.append((text, term))
         for child in node.findall("diag"):
-            walk(child, text)
+            walk(child)
 
     for chapter in ET.fromstring(xml.read_text("utf8")).findall("chapter"):
         for section in chapter.findall("section"):
-            above = clean_code_text(section.findtext("desc") or "")
-            texts.append(above)
+            texts.append(clean_code_text(section.findtext("desc") or ""))
             for node in section.findall("diag"):
-                walk(node, above)
-    return texts, synonyms, parents
+                walk(node)
+    return texts, synonyms
 
 
 def read_wordnet(folder: Path) -> list[tuple[list[str], str]]:
@@ -381,6 +389,60 @@ class Tokens:
         return self.cuts[word]
 
 
+class Batches:
+    """Makes batches of phrases as flat rows of the vocabulary, without a loop."""
+
+    def __init__(
+        self,
+        tokens: Tokens,
+        texts: Sequence[str],
+        cut_rate: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.cut_rate = cut_rate
+        self.rng = rng
+        words = [normalize_words(text) for text in texts]
+        kinds: dict[str, int] = {}
+        for text in words:
+            for word in text:
+                kinds.setdefault(word, len(kinds))
+        # Each word has two ways to be written: whole, and cut into pieces.
+        ways = [tokens.whole(word) for word in kinds]
+        ways += [tokens.cut(word) for word in kinds]
+        self.number = len(kinds)
+        self.pool, self.first, self.length = _flatten(ways)
+        self.words, self.start, self.count = _flatten(
+            [[kinds[word] for word in text] for text in words]
+        )
+        self.usable = np.array(
+            [any(self.length[kinds[word]] for word in text) for text in words]
+        )
+
+    def __call__(
+        self, batch: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows of the phrases of a batch, and where each phrase starts in them."""
+        way = self.words[_ranges(self.start[batch], self.count[batch])]
+        way = way + self.number * (self.rng.random(len(way)) < self.cut_rate)
+        rows = self.pool[_ranges(self.first[way], self.length[way])]
+        ends = np.concatenate([[0], np.cumsum(self.length[way])])
+        words_before = np.concatenate([[0], np.cumsum(self.count[batch])[:-1]])
+        return rows, ends[words_before]
+
+
+def _flatten(
+    groups: Sequence[Sequence[int]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    lengths = np.array([len(group) for group in groups])
+    flat = np.array([item for group in groups for item in group], dtype=np.int64)
+    return flat, np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+
+
 def train(
     tokens: Tokens,
     start: FloatArray,
@@ -412,31 +474,21 @@ def train(
     RETURNS (FloatArray): The vectors.
     """
     rng = np.random.default_rng(SEED)
-    words = [normalize_words(text) for text in texts]
-    whole = {word: tokens.whole(word) for text in words for word in text}
-    cut = {word: tokens.cut(word) for word in whole}
-    bag = nn.EmbeddingBag.from_pretrained(
-        torch.tensor(start), freeze=False, mode="sum", sparse=False
-    )
+    batches = Batches(tokens, texts, cut_rate, rng)
+    bag = nn.EmbeddingBag.from_pretrained(torch.tensor(start), freeze=False, mode="sum")
     optimizer = torch.optim.Adam(bag.parameters(), lr=learn_rate)
     goal = torch.tensor(targets)
-    usable = np.array([any(whole[word] for word in text) for text in words])
-    order = np.flatnonzero(usable)
-    links = np.array([pair for pair in pairs if usable[list(pair)].all()])
+    order = np.flatnonzero(batches.usable)
+    links = np.array(pairs)
+    links = links[batches.usable[links].all(axis=1)]
     steps = epochs * (len(order) // batch_size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, learn_rate, total_steps=steps, pct_start=0.1
     )
 
-    def encode(batch: Iterable[int]) -> Tensor:
-        flat: list[int] = []
-        starts: list[int] = []
-        for number in batch:
-            starts.append(len(flat))
-            for word in words[number]:
-                is_cut = rng.random() < cut_rate
-                flat.extend((cut if is_cut else whole)[word])
-        sums = bag(torch.tensor(flat), torch.tensor(starts))
+    def encode(batch: NDArray[np.int64]) -> Tensor:
+        rows, starts = batches(batch)
+        sums = bag(torch.from_numpy(rows), torch.from_numpy(starts))
         return nn.functional.normalize(sums, dim=1)
 
     step = 0
@@ -462,10 +514,12 @@ def train(
             optimizer.step()
             schedule.step()
             step += 1
-            total += [float(copy), float(gap), float(apart)]
+            total += [float(part.detach()) for part in (copy, gap, apart)]
         mean = total / (len(order) // batch_size)
-        print(f"epoch {epoch + 1}: copy {mean[0]:.3f}, relation {mean[1]:.4f}, "
-              f"pairs {mean[2]:.3f}")
+        print(
+            f"epoch {epoch + 1}: copy {mean[0]:.3f}, relation {mean[1]:.4f}, "
+            f"pairs {mean[2]:.3f}"
+        )
     return bag.weight.detach().numpy().astype(np.float32)
 
 
@@ -516,7 +570,7 @@ def main() -> None:
     rng = random.Random(SEED)
     torch.manual_seed(SEED)
     teacher = Teacher(args.cache)
-    icd, icd_pairs, parents = read_icd()
+    icd, icd_pairs = read_icd()
     synsets = read_wordnet(args.wordnet)
     radiology = radiology_phrases(rng, 30000)
     measured = calibration_pairs()
@@ -536,11 +590,17 @@ def main() -> None:
     pairs = [
         (a, b)
         for a, b in [*synonyms, *glosses, *own * 5]
-        if frozenset((a, b)) not in kept_back and not held_out & {a, b}
+        if frozenset((a, b)) not in kept_back
+        and not held_out & {a, b}
         and set(normalize_words(a)) != set(normalize_words(b))
+        and max(len(a), len(b)) <= MAX_CHARACTERS
     ]
     terms = [word for words, _ in synsets for word in words if word not in held_out]
-    texts = sorted({*icd, *terms, *radiology, *(term for pair in pairs for term in pair)})
+    texts = sorted(
+        {*icd, *terms, *radiology, *(term for pair in pairs for term in pair)}
+    )
+    texts = [text for text in texts if len(text) <= MAX_CHARACTERS]
+    print(f"{len(texts)} phrases, {len(pairs)} pairs")
 
     counts: Counter[str] = Counter()
     for weight, group in (
@@ -559,8 +619,8 @@ def main() -> None:
 
     answers = teacher(icd[::8] if args.quick else texts)
     mean = answers.mean(0)
-    axes = np.linalg.svd((answers - mean)[:: len(answers) // 40000 + 1],
-                         full_matrices=False)[2][: args.width].T
+    # Ascending eigenvalues: the last axes hold most of the variance.
+    axes = np.linalg.eigh(np.cov((answers - mean).T))[1][:, -args.width :]
 
     def project(rows: FloatArray, mean: FloatArray = mean) -> FloatArray:
         rows = (rows - mean) @ axes
@@ -576,10 +636,16 @@ def main() -> None:
     else:
         numbers = {text: row for row, text in enumerate(texts)}
         vectors = train(
-            tokens, start, texts, project(answers),
+            tokens,
+            start,
+            texts,
+            project(answers),
             [(numbers[a], numbers[b]) for a, b in pairs],
-            epochs=args.epochs, contrast=args.contrast, relation=args.relation,
-            cut_rate=args.cut_rate, learn_rate=args.learn_rate,
+            epochs=args.epochs,
+            contrast=args.contrast,
+            relation=args.relation,
+            cut_rate=args.cut_rate,
+            learn_rate=args.learn_rate,
         )
     # The scale is free, as sums are made unit vectors: float16 is finest around 1.
     lengths = np.linalg.norm(vectors[: len(words)], axis=1)
@@ -595,15 +661,19 @@ def main() -> None:
         args.output.write_bytes(weights.to_bytes())
         encoder.from_bytes(args.output.read_bytes())
     figures = develop(encoder, teacher, dev_texts, dev_pairs)
-    print(json.dumps({
-        "calibration": encoder.calibration,
-        "teacher_calibration": calibrate(
-            teacher.encoder, measured["unrelated"], measured["synonym"]
-        ),
-        "bytes": args.output.stat().st_size,
-        "fingerprint": encoder.fingerprint,
-        **figures,
-    }))
+    print(
+        json.dumps(
+            {
+                "calibration": encoder.calibration,
+                "teacher_calibration": calibrate(
+                    teacher.encoder, measured["unrelated"], measured["synonym"]
+                ),
+                "bytes": args.output.stat().st_size,
+                "fingerprint": encoder.fingerprint,
+                **figures,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

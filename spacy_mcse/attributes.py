@@ -4,24 +4,31 @@ from collections.abc import Iterable
 from typing import Any, Optional
 
 from .data import ATTRIBUTES
-from .phrases import Phrase, degree_start, place_end
-from .reading import Reading
+from .matching import Match
+from .phrases import Phrase, degree_start, place_end, skip_articles
+from .reading import Modifier, Reading
 from .vocabulary import ANATOMY, FINDING
 
 _MM_PER_UNIT = {"mm": 1.0, "millimeter": 1.0, "millimetre": 1.0, "cm": 10.0}
 _MM_PER_UNIT |= {"millimeters": 1.0, "millimetres": 1.0, "centimeter": 10.0}
 _MM_PER_UNIT |= {"centimeters": 10.0, "centimetre": 10.0, "centimetres": 10.0}
 _MEASURING = frozenset(("measuring", "measures", "measured", "measure", "sized"))
+_JOINS = frozenset(("and", "or", "/", "and/or"))
 _TIMES = frozenset(("x", "by", "×"))
+# Letters in which an adjective and its noun agree: "aortic" and "aorta".
+_STEM = 5
 # How many words of a predicate ("is now slightly larger") are read after a verb.
 _MAX_PREDICATE = 8
 
 
-def describe(reading: Reading, phrase: Phrase) -> dict[str, list[dict[str, Any]]]:
+def describe(
+    reading: Reading, phrase: Phrase, concept: str
+) -> dict[str, list[dict[str, Any]]]:
     """Find everything that describes a phrase.
 
     reading (Reading): The marked words.
     phrase (Phrase): The phrase.
+    concept (str): What it is about; its own words do not describe it.
     RETURNS (dict): Kind to a list of `text`, `value`, `start_char`, `end_char`, in
         text order. `size` values are lists of millimetres, all others strings.
     """
@@ -29,7 +36,7 @@ def describe(reading: Reading, phrase: Phrase) -> dict[str, list[dict[str, Any]]
     ranges = [
         *phrase.apart,
         *_change_in_front(reading, phrase, first),
-        *_around_head(reading, phrase),
+        *_in_span(reading, phrase, concept),
         *_behind(reading, phrase, last),
     ]
     found: dict[str, list[dict[str, Any]]] = {}
@@ -42,13 +49,31 @@ def describe(reading: Reading, phrase: Phrase) -> dict[str, list[dict[str, Any]]
     return {kind: found[kind] for kind in ATTRIBUTES if kind in found}
 
 
-def _around_head(reading: Reading, phrase: Phrase) -> Iterable[tuple[int, int]]:
-    """The describing words of the span: the head's own words describe nothing else."""
+def _in_span(
+    reading: Reading, phrase: Phrase, concept: str
+) -> Iterable[tuple[int, int]]:
+    """The describing words of the span.
+
+    The head's own words describe it unless they are what its concept is about:
+    "apical pneumothorax" is a pneumothorax that is apical.
+    """
     yield phrase.start, phrase.head_start
     if phrase.is_predicate:
         # "the heart is [mildly] enlarged", not "aorta is [calcified and] tortuous"
         start = degree_start(reading, phrase)
         yield start, phrase.predicate[0]
+    else:
+        about = {word[:_STEM] for word in concept.split()}
+        at = phrase.head_start
+        while at < phrase.head_end:
+            modifier = reading.modifier_of[at]
+            stop = at + 1
+            if modifier is not None and modifier.start == at:
+                stop = min(modifier.end, phrase.head_end)
+                stems = {word[:_STEM] for word in reading.words.lower[at:stop]}
+                if "side" in reading.kinds(at) or not stems & about:
+                    yield at, stop
+            at = stop
     yield phrase.head_end, phrase.end
 
 
@@ -70,6 +95,8 @@ def _collect(
         modifier = reading.modifier_of[at]
         if modifier is not None and modifier.start >= start and modifier.end <= end:
             for kind, value in modifier.value:
+                if kind == "location":
+                    value = _shared_noun(reading, modifier, value, end)
                 _add(reading, found, kind, value, modifier.start, modifier.end)
             at = modifier.end
             continue
@@ -85,6 +112,19 @@ def _collect(
                 at = term.end
                 continue
         at += 1
+
+
+def _shared_noun(
+    reading: Reading, modifier: Match[tuple[Modifier, ...]], value: str, end: int
+) -> str:
+    """ "upper" in "upper and lower lobe" is the upper lobe."""
+    if " " in value or modifier.end + 1 >= end:
+        return value
+    following = reading.modifier_of[modifier.end + 1]
+    if reading.words.lower[modifier.end] not in _JOINS or following is None:
+        return value
+    nouns = [v.split()[-1] for k, v in following.value if k == "location" and " " in v]
+    return f"{value} {nouns[0]}" if nouns else value
 
 
 def _add(
@@ -133,34 +173,26 @@ def _number(text: str) -> float:
 def _change_in_front(
     reading: Reading, phrase: Phrase, first: int
 ) -> Iterable[tuple[int, int]]:
-    """Words of change before the span: "recurrent or new", "interval clearance of"."""
+    """Words of change before the span: "recurrent or new", "no change in the"."""
     words = reading.words
-    at = phrase.start
+    stop = phrase.apart[0][0] if phrase.apart else phrase.start
+    at = start = stop
     while at > first:
         before = at - 1
-        lower = words.lower[before]
-        light = reading.is_class(before, "light_noun") and before + 1 < len(words)
         if reading.kinds(before) & {"change"}:
             match = reading.modifier_of[before]
-            at = match.start if match is not None else before
-        elif light and words.lower[before + 1] in ("of", "in"):
-            at = before
-        elif lower in ("of", "or", "and", "in", ",") or reading.is_class(
-            before, "determiner"
+            at = start = match.start if match is not None else before
+        elif (
+            words.lower[before] in ("of", "in")
+            or reading.is_class(before, "determiner")
+            or reading.is_class(before, "light_noun")
+            or (words.lower[before] in ("or", "and", ",") and start < stop)
         ):
-            if before == first or not (
-                reading.kinds(before - 1) & {"change"}
-                or reading.is_class(before - 1, "light_noun")
-                or reading.is_class(before - 1, "determiner")
-            ):
-                break
             at = before
         else:
             break
-    if at < phrase.start:
-        stop = phrase.apart[0][0] if phrase.apart else phrase.start
-        if at < stop:
-            yield at, stop
+    if start < stop:
+        yield start, stop
 
 
 def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, int]]:
@@ -190,10 +222,17 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
             if at < last and words.is_number[at]:
                 continue
             return
+        if reading.kinds(at) & {"side", "location"}:
+            # "effusions bilaterally", "effusion [on the left]"
+            stop = place_end(reading, at, last)
+            if stop < last and reading.category(stop) == FINDING:
+                return
+            yield at, stop
+            at = stop
+            continue
         after = reading.after_class(at, last, "place_preposition")
         if after > at:
-            while after < last and reading.is_class(after, "determiner"):
-                after += 1
+            after = skip_articles(reading, after, last)
             stop = place_end(reading, after, last)
             if stop == after:
                 return
@@ -212,6 +251,14 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
             yield at, at + 1
             at += 1
             continue
+        if reading.kinds(at) and reading.kinds(at) <= {"change"}:
+            match = reading.modifier_of[at]
+            stop = match.end if match is not None else at + 1
+            if stop < last and reading.category(stop) not in ("",):
+                return
+            yield at, stop
+            at = stop
+            continue
         noticed = reading.after_class(at, last, "noticed")
         if noticed > at:
             at = noticed
@@ -224,14 +271,6 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
             at = max(stop, copula)
             if at == copula and not _leads_on(reading, at, last):
                 return
-            continue
-        if reading.kinds(at) and reading.kinds(at) <= {"change"}:
-            match = reading.modifier_of[at]
-            stop = match.end if match is not None else at + 1
-            if stop < last and reading.category(stop) not in ("",):
-                return
-            yield at, stop
-            at = stop
             continue
         return
 
@@ -248,8 +287,10 @@ def _predicate_end(reading: Reading, start: int, last: int) -> int:
     """The word after what a verb says of its subject: "now slightly larger"."""
     at = start
     while at < min(last, start + _MAX_PREDICATE):
-        if reading.category(at) == FINDING or reading.in_cue[at]:
+        if reading.in_cue[at]:
             return start
+        if reading.category(at) == FINDING and "change" not in reading.kinds(at):
+            break
         if (
             reading.modifier_of[at] is not None
             or reading.is_class(at, "adverb")
@@ -260,9 +301,8 @@ def _predicate_end(reading: Reading, start: int, last: int) -> int:
             break
     while at > start and reading.modifier_of[at - 1] is None:
         at -= 1
-    if at < last and reading.category(at) == FINDING:
-        return start
-    return at
+    # What directly precedes a finding describes that one: "has small effusion".
+    return start if at < last and reading.category(at) == FINDING else at
 
 
 def _leading_place(
@@ -272,9 +312,7 @@ def _leading_place(
     words = reading.words
     if words.lower[first] not in ("in", "at", "within", "on", "along"):
         return None
-    start = first + 1
-    while start < phrase.start and reading.is_class(start, "determiner"):
-        start += 1
+    start = skip_articles(reading, first + 1, phrase.start)
     stop = place_end(reading, start, phrase.start)
     if stop == start:
         return None

@@ -69,6 +69,8 @@ def _terms(reading: Reading) -> Iterable[Match]:
     words = reading.words
     previous: Optional[Match] = None
     for term in reading.terms:
+        if all(reading.in_cue[term.start : term.end]) or reading.is_likened(term.end):
+            continue  # "no sign of", "flu-like"
         if (
             previous is not None
             and previous.end == term.start
@@ -165,7 +167,7 @@ def _adjectives_behind(
             continue
         if (
             reading.is_class(at, "adverb")
-            or words.lower[at] == "not"
+            or reading.in_cue[at]
             or (words.lower[at] in _JOINS and seen_verb)
             or reading.kinds(at) & {"severity", "change", "quality"}
         ):
@@ -261,10 +263,16 @@ def _unknown_phrases(
             continue
         if reading.vocabulary.normal.longest(words.surface, head, end) is not None:
             continue
-        described = any(
-            reading.category(at) == ANATOMY
-            or reading.kinds(at) & {"side", "location", "severity", "quality"}
-            for at in range(start, head)
-        )
-        if described and len(words.lower[head]) > 2:
-            yield Candidate(head, end, OTHER, "")
+        if is_described(reading, start, head) and len(words.lower[head]) > 2:
+            while reading.is_class(start, "determiner") and start < head:
+                start += 1
+            yield Candidate(start, end, OTHER, "")
+
+
+def is_described(reading: Reading, start: int, end: int) -> bool:
+    """Whether a structure, a side, a degree or the like stands in words[start:end]."""
+    return any(
+        reading.category(at) == ANATOMY
+        or reading.kinds(at) & {"side", "location", "severity", "quality"}
+        for at in range(start, end)
+    )

@@ -108,7 +108,10 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
                 continue
             elif _meaning(cue, "end"):
                 return uncertain
-            elif _meaning(cue, "backward"):
+            elif backward := _meaning(cue, "backward"):
+                if cue.start == first and reading.is_class(cue.end, "copula"):
+                    # "No longer seen is the effusion": nothing stands before it.
+                    return _Found(backward.polarity, cue.start, cue.end)
                 # "effusion has resolved and atelectasis ...": another clause.
                 clause_ended = True
             at = cue.start
@@ -123,6 +126,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
             pass
         elif word == "and" or not words.is_word[at]:
             closed = True
+        elif reading.is_class(at, "showing_verb"):
+            closed = True  # "none of the films shows a fracture"
         elif _is_finite(reading, at):
             closed = True
             clause_ended = True
@@ -161,9 +166,15 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
                     return None
                 at = cue.end
                 continue
+            forward = _meaning(cue, "forward")
+            if forward is not None and cue.end == last and at == end:
+                # "Effusion: no", with nothing behind that it could speak of.
+                return _Found(forward.polarity, cue.start, cue.end)
             return None
         word = words.lower[at]
-        if word == ",":
+        if word == ":":
+            end = at + 1 if at == end else end
+        elif word == ",":
             commas += 1
             joined = False
         elif word in ("and", "or", "nor", "/"):

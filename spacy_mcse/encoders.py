@@ -43,7 +43,9 @@ POOLINGS = ("mean", "cls")
 
 # Measured by scripts/build_static_vectors.py on vectors/calibration_pairs.tsv, with the
 # default settings of the encoder: no other settings may use it.
-TRANSFORMER_CALIBRATION: dict[str, Calibration] = {}
+TRANSFORMER_CALIBRATION: dict[str, Calibration] = {
+    DEFAULT_TRANSFORMER: (0.3585, 0.5639),
+}
 
 # Words that are cut into pieces once; a full cache is emptied rather than sorted by
 # age, which costs more than cutting the words again.
@@ -162,7 +164,7 @@ def calibrate(
 
 @lru_cache(maxsize=1)
 def calibration_pairs() -> dict[str, list[tuple[str, str]]]:
-    """Read the packaged pairs that encoders without a known calibration are measured on.
+    """Read the packaged pairs that an encoder of unknown calibration is measured on.
 
     RETURNS (dict[str, list[tuple[str, str]]]): The pairs under "unrelated" and
         "synonym".
@@ -187,7 +189,7 @@ def hashed_vectors(texts: Sequence[str], width: int) -> FloatArray:
     RETURNS (FloatArray): One row per text.
     """
     rows = np.empty((len(texts), width), dtype=np.float32)
-    for row, text in zip(rows, texts):
+    for row, text in zip(rows, texts, strict=True):
         digest = hashlib.shake_256(text.encode("utf8", "surrogatepass"))
         # Uniform around 0 and never 0, so that no vector is without a direction.
         row[:] = np.frombuffer(digest.digest(2 * width), dtype="<u2")
@@ -477,7 +479,7 @@ class PipelineVectorsEncoder:
         RAISES (ValueError): E304 where the pipeline has no word vectors.
         """
         rows = np.zeros((len(texts), int(self._vectors.shape[1])), dtype=np.float32)
-        for row, text in zip(rows, texts):
+        for row, text in zip(rows, texts, strict=True):
             for token in self._tokenizer(text):
                 row += _to_numpy(token.vector)
         return _unit(rows, texts)

@@ -77,8 +77,11 @@ def _is_named(reading: Reading, phrase: Phrase) -> bool:
     words = reading.words
     if phrase.start > first and reading.in_cue[phrase.start - 1]:
         return True
-    after = reading.after_class(phrase.end, last, "place_preposition")
-    return after > phrase.end and any(
+    at = phrase.end
+    for name in ("copula", "noticed"):
+        at = reading.after_class(at, last, name)
+    after = reading.after_class(at, last, "place_preposition")
+    return after > at and any(
         reading.category(at) == ANATOMY or reading.kinds(at) & {"side", "location"}
         for at in range(after, min(after + 4, last))
         if words.is_word[at]

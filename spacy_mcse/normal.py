@@ -10,6 +10,8 @@ from .vocabulary import ANATOMY, PROCEDURE
 
 _JOINS = frozenset((",", "and", "or", "/", "of", "&"))
 _JOINS_BETWEEN = ("and", "or", "/")
+# "negative for", "clear of": what follows is denied, nothing is called normal.
+_TAKE_OBJECT = ("for", "of")
 _FILLERS = ("appearing", "appearance", "of", "the")
 _EXAMINATION = "examination"
 # How far an adjective may stand from its structure in a list of structures.
@@ -32,11 +34,15 @@ def find_normal(reading: Reading) -> list[Normal]:
     for first, last in words.sentences:
         end_of_previous = first
         for match in vocabulary.normal.all(words.surface, first, last):
-            if _is_denied(reading, match, first):
+            following = words.lower[match.end] if match.end < last else ""
+            if following in _TAKE_OBJECT or _is_denied(reading, match, first):
                 continue
             structures = list(_subjects(reading, match, end_of_previous))
             if structures:
-                ranges = [(term.start, match.end) for term in structures]
+                ranges = [
+                    (_with_side(reading, term.start, first), match.end)
+                    for term in structures
+                ]
             else:
                 structures = list(_objects(reading, match, last))
                 ranges = [(match.start, term.end) for term in structures]
@@ -49,8 +55,30 @@ def find_normal(reading: Reading) -> list[Normal]:
                 found[start, end] = Normal(
                     start, end, concept, vocabulary.denied_by(concept)
                 )
+            if not structures and _is_whole_sentence(reading, match, first, last):
+                denies = vocabulary.denied_by(_EXAMINATION)
+                found[first, last] = Normal(first, last, _EXAMINATION, denies)
             end_of_previous = match.end
     return [found[key] for key in sorted(found)]
+
+
+def _with_side(reading: Reading, start: int, first: int) -> int:
+    """The word where "left" or the like in front of a structure begins."""
+    while start > first and reading.kinds(start - 1) & {"side", "location"}:
+        start -= 1
+    return start
+
+
+def _is_whole_sentence(
+    reading: Reading, match: Match[str], first: int, last: int
+) -> bool:
+    """Whether a sentence, behind any heading, says nothing but "normal"."""
+    words = reading.words
+    return all(
+        reading.is_class(at, "adverb") or not words.is_word[at]
+        for at in (*range(first, match.start), *range(match.end, last))
+        if not (at + 1 < match.start and ":" in words.lower[at : match.start])
+    )
 
 
 def _is_denied(reading: Reading, match: Match[str], first: int) -> bool:

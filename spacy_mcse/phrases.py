@@ -74,6 +74,8 @@ def is_describing_word(reading: Reading, at: int) -> bool:
         return False
     if reading.modifier_of[at] is not None or reading.category(at) == ANATOMY:
         return True
+    if at > 0 and (reading.is_likened(at) or reading.is_likened(at + 1)):
+        return True
     lower = words.lower[at]
     if lower in _SIZE_WORDS:
         return at > 0 and (words.is_number[at - 1] or words.lower[at - 1] in _UNITS)
@@ -143,11 +145,21 @@ def _extend_right(reading: Reading, end: int, ceiling: int) -> int:
     at = end
     if at >= ceiling or words.lower[at] != "of":
         return end
-    at += 1
-    while at < ceiling and reading.is_class(at, "determiner"):
-        at += 1
+    at = skip_articles(reading, at + 1, ceiling)
     stop = place_end(reading, at, ceiling)
     return stop if stop > at else end
+
+
+def skip_articles(reading: Reading, start: int, stop: int) -> int:
+    """The word after "the", "some" and the like; "both" says something and stays."""
+    at = start
+    while (
+        at < stop
+        and reading.is_class(at, "determiner")
+        and reading.modifier_of[at] is None
+    ):
+        at += 1
+    return at
 
 
 def place_end(reading: Reading, start: int, ceiling: int) -> int:

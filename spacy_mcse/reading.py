@@ -56,6 +56,10 @@ class Reading:
         match = self.vocabulary.class_terms[name].longest(self.words.surface, at, stop)
         return match.end if match is not None else at
 
+    def is_likened(self, at: int) -> bool:
+        """Whether a word makes a comparison of what it follows: "flu-like"."""
+        return at < len(self.words) and self.words.lower[at] == "like"
+
     def kinds(self, at: int) -> frozenset[str]:
         """Kinds of the modifier that covers a word."""
         match = self.modifier_of[at]

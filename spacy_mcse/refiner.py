@@ -18,7 +18,7 @@ from .normal import Normal, find_normal
 from .phrases import whole_phrase
 from .reading import Reading, read
 from .refining import (
-    DECIDE_BY_WORDS,
+    TRUSTED,
     Dropped,
     Refined,
     Steps,
@@ -317,10 +317,10 @@ class EntityRefiner(ListsPipe):
 
     def _candidate(self, reading: Reading, span: Span) -> Candidate:
         start, end = reading.words.word_range(span.start, span.end)
-        category = self.vocabulary.labels.get(span.label_.upper(), DECIDE_BY_WORDS)
+        category = self.vocabulary.labels.get(span.label_.upper(), TRUSTED)
         # The entity source names the concept in the span's id.
-        known = span.label_ == category or category == OTHER
-        return Candidate(start, end, category, span.id_ if known else "")
+        concept = span.id_ if span.label_ == category else ""
+        return Candidate(start, end, category, concept)
 
 
 def _record(reading: Reading, entity: Refined) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .attributes import describe
-from .candidates import Candidate
+from .candidates import Candidate, is_described
 from .context import Assertion, assess_phrase
 from .data import ABSENT, PRESENT
 from .filters import IGNORED, REASONS
@@ -15,6 +15,7 @@ from .vocabulary import ANATOMY, FINDING, OTHER
 from .wording import concept_of, mcse_text
 
 DECIDE_BY_WORDS = "?"
+TRUSTED = ""  # a label that no list knows: the user's NER knows what it is
 OVERLAP = "overlap"
 SECTION = "section"
 _PLACES = frozenset(("in", "at", "within", "on", "with", "from"))
@@ -117,6 +118,7 @@ def assess(
     reading: Reading, phrase: Phrase, category: str, concept: str, steps: Steps
 ) -> Refined:
     """Assertion, attributes and wording of one phrase; filters nothing."""
+    concept = concept or concept_of(reading, phrase)
     assertion = Assertion(PRESENT, None)
     if steps.assertion:
         assertion = assess_phrase(
@@ -125,9 +127,9 @@ def assess(
     return Refined(
         phrase=phrase,
         category=category,
-        concept=concept or concept_of(reading, phrase),
+        concept=concept,
         assertion=assertion,
-        attributes=describe(reading, phrase) if steps.modifiers else {},
+        attributes=describe(reading, phrase, concept) if steps.modifiers else {},
         mcse_text=mcse_text(reading, phrase, assertion.value == ABSENT),
     )
 
@@ -138,6 +140,15 @@ def given_phrase(reading: Reading, start: int, end: int) -> Phrase:
     phrase = Phrase(start, end, start, end)
     if start < end:
         phrase.predicate = _predicate(reading, start, end) or phrase.predicate
+        if not phrase.is_predicate:
+            findings = [
+                term
+                for term in _terms_within(reading, start, end)
+                if term.value.category == FINDING
+            ]
+            phrase.head_start = (
+                findings[-1].start if findings else _head_word(reading, start, end)
+            )
     return phrase
 
 
@@ -167,15 +178,21 @@ def _heads(reading: Reading, candidate: Candidate) -> list[tuple[Phrase, str, st
         if term.value.category != ANATOMY
     ]
     findings = [term for term in terms if term.value.category == FINDING]
-    if label in (DECIDE_BY_WORDS, IGNORED, FINDING, OTHER) and findings:
+    if label in (DECIDE_BY_WORDS, TRUSTED, IGNORED, FINDING, OTHER) and findings:
         parts = _parts(reading, findings, start, end)
         return [
             (Phrase(s, e, t.start, t.end), FINDING, t.value.concept)
             for (s, e), t in parts
         ]
     category = label
-    if label == DECIDE_BY_WORDS:
+    if label in (DECIDE_BY_WORDS, TRUSTED):
         category = _category_by_words(reading, start, end)
+        if (
+            category == OTHER
+            and label == DECIDE_BY_WORDS
+            and not is_described(reading, start, end)
+        ):
+            category = IGNORED
     head = _head_word(reading, start, end)
     return [(Phrase(start, end, head, end), category, "")]
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
@@ -488,7 +489,7 @@ def _normal_facts(statement: NormalStatement) -> list[_Fact]:
             level=None,
             millimetres=None,
             vector=-1,
-            key=(1, concept, ABSENT, (), statement.mcse_text),
+            key=(1, concept, ABSENT, statement.denies, statement.mcse_text),
         )
         for concept in statement.denies or ("",)
     ]
@@ -615,7 +616,8 @@ def _take_denied(
     """Part the findings into those that stand and those that the other side denies.
 
     RETURNS (tuple): Standing findings, and (finding, denial, weight of the denial);
-        a denial weighs 1 in all, however many findings it meets.
+        the denials of one concept weigh 1 in all, however many there are and however
+        many findings they meet: to deny twice changes nothing.
     """
     own = {fact.concept for fact in other.findings}
     denials: dict[str, list[_Fact]] = {}
@@ -632,10 +634,8 @@ def _take_denied(
             denied.append((fact, met[0]))
         else:
             standing.append(fact)
-    uses: dict[int, int] = {}
-    for _, denial in denied:
-        uses[id(denial.source)] = uses.get(id(denial.source), 0) + 1
-    return standing, [(f, d, 1.0 / uses[id(d.source)]) for f, d in denied]
+    uses = Counter(fact.concept for fact, _ in denied)
+    return standing, [(f, d, 1.0 / uses[f.concept]) for f, d in denied]
 
 
 def _denied_beside(own: _Side, other: _Side) -> list[tuple[_Fact, _Fact]]:

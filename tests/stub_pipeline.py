@@ -46,21 +46,18 @@ def refine(doc: Doc) -> Doc:
         if word == FAILS:
             raise RuntimeError(f"cannot read {doc.text}")
         if word in FINDINGS:
-            attributes: dict[str, list[dict[str, Any]]] = {}
-            for said in before:
-                if said in KINDS:
-                    item = {"text": said, "value": said, "start_char": 0, "end_char": 1}
-                    attributes.setdefault(KINDS[said], []).append(item)
-            absent = "no" in before
             said = [w for w in before if w in KINDS]
-            spans.append(Span(doc, token.i, token.i + 1, "FINDING", span_id=str(token.i)))
+            attributes: dict[str, list[dict[str, Any]]] = {}
+            for value in said:
+                item = {"text": value, "value": value, "start_char": 0, "end_char": 1}
+                attributes.setdefault(KINDS[value], []).append(item)
+            absent = "no" in before
+            assertion = "uncertain" if "possible" in before else "present"
+            name = str(token.i)
+            spans.append(Span(doc, token.i, token.i + 1, "FINDING", span_id=name))
             records.append(
                 {
-                    "assertion": "absent"
-                    if absent
-                    else "uncertain"
-                    if "possible" in before
-                    else "present",
+                    "assertion": "absent" if absent else assertion,
                     "cue": None,
                     "attributes": attributes,
                     "mcse_text": " ".join(["no"] * absent + said + [word]),

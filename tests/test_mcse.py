@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from spacy_mcse.mcse import mcse_ratio, mcse_score
 
+# No deadline: a busy machine is no failure.
+examples = settings(max_examples=100, deadline=None)
+
 # Gholipour Picha et al. 2024, Table 2: references in rows, candidates in columns.
 TABLE_2 = [
     [0.61, 0.49, 0.45],
@@ -99,6 +102,7 @@ def test_ratio_refuses_a_list():
         mcse_ratio([0.5, 0.5])
 
 
+@examples
 @given(
     st.lists(st.sampled_from(TEXTS), max_size=6),
     st.lists(st.sampled_from(TEXTS), max_size=6),
@@ -112,7 +116,7 @@ def test_score_equals_the_literal_one(reference, candidate):
     assert (reference, candidate) == before
 
 
-@settings(max_examples=50)
+@examples
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.integers(0, 5))
 def test_any_vectors_give_a_score(seed, n, m):
     rng = np.random.default_rng(seed)
@@ -150,9 +154,9 @@ def test_negation_halves_the_similarity():
 
 
 def test_lengths_must_fit():
-    with pytest.raises(ValueError, match="E410.*candidate"):
+    with pytest.raises(ValueError, match=r"E410.*candidate"):
         mcse_score(["a"], ["b"], [False], [], np.eye(1), np.eye(1))
-    with pytest.raises(ValueError, match="E410.*reference"):
+    with pytest.raises(ValueError, match=r"E410.*reference"):
         mcse_score(["a"], ["b"], [False], [False], np.eye(2), np.eye(1))
 
 
@@ -172,6 +176,7 @@ def test_fault_opposite_assertion_alone_is_a_half():
     assert score(["edema"], ["no edema"]) == pytest.approx(0.5)
 
 
+@examples
 @given(
     st.lists(
         st.lists(st.floats(0.01, 1.0), min_size=3, max_size=3), min_size=1, max_size=6
