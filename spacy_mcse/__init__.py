@@ -4,7 +4,8 @@ from .corpus import CorpusScore, score, score_corpus
 from .data import install_extensions
 from .embedder import attach_similarity
 from .pipelines import load
-from .score import MCSEScore, package_version
+from .results import MCSEScore
+from .signature import package_version
 
 __version__ = package_version()
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Any, Optional
 
 from .data import ATTRIBUTES
 from .matching import Match
-from .phrases import Phrase, degree_start, place_end, skip_articles
+from .phrases import LONGEST_PHRASE, Phrase, degree_start, place_end, skip_articles
 from .reading import Modifier, Reading
 from .vocabulary import ANATOMY, FINDING
 
@@ -19,6 +19,9 @@ _TIMES = frozenset(("x", "by", "×"))
 _STEM = 5
 # How many words of a predicate ("is now slightly larger") are read after a verb.
 _MAX_PREDICATE = 8
+# How many words behind a phrase may describe it.
+_MAX_BEHIND = 40
+_MAX_MEASURES = 3
 
 
 def describe(
@@ -150,7 +153,7 @@ def _size(reading: Reading, at: int, end: int) -> Optional[tuple[int, list[float
     """ "12 x 9 mm", "1.2 cm": the word after it and the measures in millimetres."""
     words = reading.words
     measures: list[tuple[float, float]] = []  # a number and its unit, 0 for none yet
-    while at < end and words.is_number[at]:
+    while at < end and words.is_number[at] and len(measures) < _MAX_MEASURES:
         number = _number(words.lower[at])
         at += 1
         unit = _MM_PER_UNIT.get(words.lower[at], 0.0) if at < end else 0.0
@@ -177,6 +180,7 @@ def _change_in_front(
     words = reading.words
     stop = phrase.apart[0][0] if phrase.apart else phrase.start
     at = start = stop
+    first = max(first, stop - LONGEST_PHRASE)
     while at > first:
         before = at - 1
         if reading.kinds(before) & {"change"}:
@@ -199,6 +203,7 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
     """Places and predicates behind the phrase, up to the next finding or clause."""
     words = reading.words
     at = phrase.end
+    last = min(last, at + _MAX_BEHIND)
     while at < last:
         lower = words.lower[at]
         if lower == "(":
@@ -242,14 +247,25 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
         if lower in (")", ","):
             # ", stable", ", larger than before": an afterthought on the same phrase.
             at += 1
-            if at < last and words.lower[at] in _MEASURING:
+            if at >= last:
+                return
+            if words.lower[at] in _MEASURING or _size(reading, at, last) is not None:
                 continue
-            if at >= last or reading.kinds(at) != {"change"}:
+            # Only what stands alone: in ", left nodule" another phrase begins.
+            match = reading.modifier_of[at]
+            if match is None or match.start != at or match.end - at > 3:
                 return
-            if at + 1 < last and reading.category(at + 1):
+            alone = match.end >= last or not words.is_word[match.end]
+            # "[, stable] in the left base"
+            is_change = reading.kinds(at) == {"change"} and not (
+                alone
+                or reading.category(match.end)
+                or reading.modifier_of[match.end] is not None
+            )
+            if not (alone or is_change):
                 return
-            yield at, at + 1
-            at += 1
+            yield at, match.end
+            at = match.end
             continue
         if reading.kinds(at) and reading.kinds(at) <= {"change"}:
             match = reading.modifier_of[at]
@@ -315,6 +331,8 @@ def _leading_place(
     start = skip_articles(reading, first + 1, phrase.start)
     stop = place_end(reading, start, phrase.start)
     if stop == start:
+        return None
+    if phrase.start - stop > _MAX_BEHIND:
         return None
     crossed = any(reading.category(at) == FINDING for at in range(stop, phrase.start))
     return None if crossed else (start, stop)

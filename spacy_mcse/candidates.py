@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
 from .matching import Match
+from .phrases import LONGEST_PHRASE
 from .reading import Reading
 from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State, Term
 
@@ -129,6 +130,7 @@ def _adjectives_in_front(
 ) -> Iterable[Match[tuple[State, ...]]]:
     words, states = reading.words, reading.vocabulary.states
     at = start - 1
+    first = max(first, start - LONGEST_PHRASE)
     while at >= first:
         match = states.longest(words.forms, at, start)
         if match is not None and reading.category(at) in ("", ANATOMY):
@@ -147,6 +149,7 @@ def _adjectives_behind(
 ) -> Iterable[Match[tuple[State, ...]]]:
     """ "heart [is mildly] enlarged", "aorta is calcified and [tortuous]"."""
     words, states = reading.words, reading.vocabulary.states
+    last = min(last, end + LONGEST_PHRASE)
     at = _after_place(reading, end, last)
     seen_verb = False
     while at < last:
@@ -186,6 +189,7 @@ def _noun_of(
         if match is not None:
             return match
     at = anatomy.start
+    first = max(first, at - LONGEST_PHRASE)
     while at > first and (
         reading.modifier_of[at - 1] is not None
         or reading.is_class(at - 1, "determiner")

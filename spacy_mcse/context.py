@@ -13,6 +13,10 @@ from .reading import Reading
 from .vocabulary import ANATOMY, Cue
 
 _LONGEST_CUE = 6  # words
+# No cue speaks of a phrase that is further away, however long a sentence without
+# full stops goes on.
+_REACH = 60
+_DENIABLE_DEGREES = frozenset(("large", "severe"))
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
 
 
@@ -42,6 +46,7 @@ def assess_phrase(
     RETURNS (Assertion): 'present' without a cue where nothing speaks against it.
     """
     first, last = reading.sentence(start)
+    last = min(last, end + _REACH)
     inside = _inside(reading, start, end) if is_predicate else None
     before = _before(reading, first, start)
     after = _after(reading, end, last)
@@ -79,7 +84,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
     overlapping = _cue_into(reading, first, start)
     if overlapping is not None:
         return overlapping
-    while at > first:
+    floor = max(first, start - _REACH)
+    while at > floor:
         cue = reading.cue_ending.get(at)
         if cue is not None and cue.start >= first:
             forward = _meaning(cue, "forward")
@@ -256,14 +262,20 @@ def _comma_ends_clause(reading: Reading, comma: int, stop: int) -> bool:
         return False
     if words.lower[at] in ("the", "there", "with"):
         return words.lower[at] != "with"
-    for i in range(at, last):
+    commas = False
+    for i in range(at, min(last, at + _REACH)):
         if words.lower[i] == ",":
+            commas = True
+        elif words.lower[i] in ("or", "nor", "and", "/"):
             return False
-        if words.lower[i] in ("or", "nor"):
-            return False
-        if _is_finite(reading, i):
-            return True
-    return False
+        elif _is_finite(reading, i):
+            return not commas
+    # ", mild edema": nobody denies a degree, but for "no large effusion".
+    match = reading.modifier_of[at]
+    return match is not None and any(
+        kind == "change" or (kind == "severity" and value not in _DENIABLE_DEGREES)
+        for kind, value in match.value
+    )
 
 
 def _has_phrase(reading: Reading, at: int, last: int) -> bool:

@@ -17,13 +17,9 @@ from spacy.tokens import Doc
 
 from .data import ReportFacts, read_facts
 from .errors import Errors
-from .score import (
-    FLAGS,
-    MCSEScore,
-    Signature,
-    facts_signature,
-    score_facts,
-)
+from .results import FLAGS, MCSEScore
+from .score import score_facts
+from .signature import Signature, facts_signature
 
 REFINER = "mcse_entity_refiner"
 EMBEDDER = "mcse_embedder"

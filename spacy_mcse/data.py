@@ -4,6 +4,8 @@ Everything lives in `doc.spans` and in the `attrs` of the span groups as plain
 values, since only these survive a default `DocBin`, `to_bytes` and worker processes.
 """
 
+import math
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +22,7 @@ NORMAL_KEY = "mcse_normal_statements"
 LABELS = ("FINDING", "ANATOMY", "DEVICE", "PROCEDURE", "CHEMICAL", "OTHER")
 PRESENT, ABSENT, UNCERTAIN = ASSERTIONS = ("present", "absent", "uncertain")
 ATTRIBUTES = ("side", "location", "severity", "size", "quality", "change", "count")
+_MEASURE = re.compile(r"(\d+(?:\.\d+)?)\s*(mm|cm)?")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,14 @@ class Entity:
     def values(self, kind: str) -> frozenset[str]:
         """The normal values of one kind of attribute, without order."""
         return frozenset(str(item["value"]) for item in self.attributes.get(kind, ()))
+
+    @property
+    def millimetres(self) -> Optional[float]:
+        """The largest measure of its size; None where no number is given."""
+        sizes = self.attributes.get("size", ())
+        return (
+            max((largest_measure(item["value"]) for item in sizes), default=0) or None
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,23 @@ class ReportFacts:
     normal: tuple[NormalStatement, ...]
     embedding: Embedding
     refiner: str
+
+
+def largest_measure(size: Any) -> float:
+    """The largest measure in the value of a size, in millimetres.
+
+    size (Any): A list of millimetres, a number of them, or text ("1.2 x 0.9 cm").
+    RETURNS (float): The measure; 0 where there is none ("small").
+    """
+    values = size if isinstance(size, (list, tuple)) else [size]
+    if all(isinstance(value, (int, float)) for value in values):
+        return max(
+            (float(v) for v in values if math.isfinite(v) and v > 0), default=0.0
+        )
+    found = _MEASURE.findall(str(size).lower())
+    unit = next((unit for _, unit in reversed(found) if unit), "mm")
+    factors = {"mm": 1.0, "cm": 10.0}
+    return max((float(n) * factors[own or unit] for n, own in found), default=0.0)
 
 
 def write_entities(
@@ -280,6 +308,16 @@ def get_dropped_entities(doc: Doc) -> list[dict[str, Any]]:
 
 def _record(span: Span) -> dict[str, Any]:
     """The record of a span: by its id, else by its offsets, else empty."""
+    for key, letter in ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n")):
+        # An id tells the place in the group, which is far quicker than a search.
+        number = span.id_[1:]
+        if key in span.doc.spans and span.id_[:1] == letter and number.isdecimal():
+            group = span.doc.spans[key]
+            records = group.attrs.get("records", ())
+            if int(number) < min(len(group), len(records)):
+                own = group[int(number)]
+                if (own.id_, own.start, own.end) == (span.id_, span.start, span.end):
+                    return records[int(number)]
     same_place: dict[str, Any] = {}
     for key in (CLINICAL_KEY, NORMAL_KEY):
         if key not in span.doc.spans:

@@ -1,5 +1,7 @@
 """The component `mcse_embedder`: vectors for the clinical entities of a Doc."""
 
+import multiprocessing
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -21,7 +23,7 @@ from .data import (
 )
 from .encoders import Encoder, PipelineVectorsEncoder
 from .errors import Errors
-from .score import ScoreSettings
+from .settings import ScoreSettings
 
 FACTORY = "mcse_embedder"
 SIMILARITIES = ("mcse", "f1")
@@ -165,6 +167,7 @@ class Embedder(Pipe):
         self, docs: Sequence[Doc], embeddings: Sequence[Embedding]
     ) -> None:
         """Write vectors on their Docs and set the similarity hooks."""
+        _ignore_lost_hooks_in_workers()
         for doc, embedding in zip(docs, embeddings, strict=True):
             write_embedding(doc, embedding)
             attach_similarity(doc)
@@ -248,6 +251,15 @@ def install() -> None:
     install_extensions()
     if not Doc.has_extension("mcse"):
         Doc.set_extension("mcse", method=doc_score)
+
+
+def _ignore_lost_hooks_in_workers() -> None:
+    """Keep spaCy from warning (W109), Doc by Doc, that a worker's Docs lose hooks.
+
+    They do, and `attach_similarity` or `doc._.mcse` serve there; see the README.
+    """
+    if multiprocessing.parent_process() is not None:
+        warnings.filterwarnings("ignore", message=r"\[W109\]")
 
 
 def _rows(rows: list[NDArray[np.float32]], width: int) -> NDArray[np.float32]:

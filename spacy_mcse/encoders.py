@@ -50,6 +50,9 @@ TRANSFORMER_CALIBRATION: dict[str, Calibration] = {
 # Words that are cut into pieces once; a full cache is emptied rather than sorted by
 # age, which costs more than cutting the words again.
 MAX_WORDS = 100_000
+# Phrases whose word vectors are gathered at once: few enough to stay in the cache of
+# the processor.
+CHUNK = 512
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -334,6 +337,14 @@ class StaticEncoder:
         texts (Sequence[str]): The phrases.
         RETURNS (FloatArray): Unit vectors, one row per phrase.
         """
+        width = self.weights.vectors.shape[1]
+        parts = [
+            self._encode_chunk(texts[start : start + CHUNK])
+            for start in range(0, len(texts), CHUNK)
+        ]
+        return np.concatenate(parts or [np.empty((0, width), dtype=np.float32)])
+
+    def _encode_chunk(self, texts: Sequence[str]) -> FloatArray:
         vectors = self.weights.vectors
         size, width = vectors.shape
         rows: list[int] = []
@@ -350,8 +361,6 @@ class StaticEncoder:
                 rows.extend(pieces or (size + unknown.setdefault(word, len(unknown)),))
             if not words:
                 rows.append(size + unknown.setdefault(text, len(unknown)))
-        if not starts:
-            return np.empty((0, width), dtype=np.float32)
         if unknown:
             added = hashed_vectors(list(unknown), width) * self.weights.unknown
             is_known = np.asarray(rows) < size
@@ -455,7 +464,7 @@ class PipelineVectorsEncoder:
         if self._fingerprint is None or self._fingerprint[0] != id(vectors):
             keys = sorted((int(key), int(row)) for key, row in vectors.key2row.items())
             parts = [
-                srsly.json_dumps([vectors.mode, self._vocab.lang]).encode("utf8"),
+                json.dumps([vectors.mode, self._vocab.lang]).encode("utf8"),
                 np.asarray(keys, dtype="<u8").tobytes(),
                 np.ascontiguousarray(_to_numpy(vectors.data)).data,
             ]
@@ -503,14 +512,14 @@ class PipelineVectorsEncoder:
 
     def to_bytes(self) -> bytes:
         """Serialise the calibration. RETURNS (bytes): What `from_bytes` reads."""
-        return srsly.json_dumps({"calibration": self._calibration}).encode("utf8")
+        return json.dumps({"calibration": self._calibration}).encode("utf8")
 
     def from_bytes(self, data: bytes) -> None:
         """Read the calibration.
 
         data (bytes): The result of `to_bytes`.
         """
-        self._calibration = _read_calibration(srsly.json_loads(data)["calibration"])
+        self._calibration = _read_calibration(json.loads(data)["calibration"])
 
 
 class TransformerEncoder:
@@ -581,7 +590,7 @@ class TransformerEncoder:
     def fingerprint(self) -> str:
         if self._fingerprint is None:
             settings = [self.pooling, self.max_length]
-            parts = [srsly.json_dumps(settings).encode("utf8")]
+            parts = [json.dumps(settings).encode("utf8")]
             for name, data in sorted(self._read_files().items()):
                 parts += [name.encode("utf8"), data]
             self._fingerprint = _fingerprint(parts)
@@ -646,7 +655,8 @@ class TransformerEncoder:
         content = self._read_files()
         path = Path(path)
         (path / MODEL_FOLDER).mkdir(parents=True, exist_ok=True)
-        srsly.write_json(path / SETTINGS_FILE, self._settings())
+        # Not srsly's JSON, which may lose the last digit of a number.
+        (path / SETTINGS_FILE).write_text(json.dumps(self._settings()), "utf8")
         for name, data in content.items():
             (path / MODEL_FOLDER / name).write_bytes(data)
 
@@ -657,7 +667,7 @@ class TransformerEncoder:
         RAISES (FileNotFoundError): E301 where the folder has no model.
         """
         path = Path(path)
-        settings = srsly.json_loads(_read_file(path / SETTINGS_FILE))
+        settings = json.loads(_read_file(path / SETTINGS_FILE))
         _read_file(path / MODEL_FOLDER / "config.json")
         self._restore(settings, _model_files(path / MODEL_FOLDER))
 
@@ -752,17 +762,19 @@ def find_model(name: str) -> Path:
 
 def _load_transformer(folder: Path) -> Any:
     try:
-        import spacy_transformers  # noqa: F401
         import torch  # noqa: F401
         from spacy.util import registry
+        from spacy_transformers.span_getters import configure_get_doc_spans
+
+        make_model = registry.architectures.get(
+            "spacy-transformers.TransformerModel.v3"
+        )
     except ImportError as error:
         raise _missing_transformers(error) from error
-    make_model = registry.architectures.get("spacy-transformers.TransformerModel.v3")
-    make_spans = registry.span_getters.get("spacy-transformers.doc_spans.v1")
     local = {"local_files_only": True, "trust_remote_code": False}
     model = make_model(
         name=str(folder),
-        get_spans=make_spans(),
+        get_spans=configure_get_doc_spans(),
         tokenizer_config={"use_fast": True, **local},
         transformer_config=dict(local),
         mixed_precision=False,
@@ -825,7 +837,7 @@ def _unit(rows: FloatArray, texts: Optional[Sequence[str]] = None) -> FloatArray
     if texts is not None:
         empty = np.flatnonzero(norms[:, 0] < 1e-6)
         if len(empty):
-            rows[empty] = hashed_vectors([texts[i] for i in empty], rows.shape[1])
+            rows[empty] = hashed_vectors([texts[int(i)] for i in empty], rows.shape[1])
             norms[empty] = 1.0
     return np.asarray(rows / norms, dtype=np.float32)
 

@@ -7,6 +7,8 @@ from .vocabulary import ANATOMY, FINDING
 
 _ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ory", "ive", "oid", "like")
 _SHORTEST_ADJECTIVE = 5
+# In words, on each side of a head: text without full stops must not cost more.
+LONGEST_PHRASE = 16
 _UNITS = frozenset(("mm", "cm", "millimeter", "centimeter", "millimetre", "centimetre"))
 _SIZE_WORDS = _UNITS | {"x", "by", "millimeters", "centimeters"}
 _LIST_JOINS = frozenset(("and", "or", "to", "/", "and/or"))
@@ -98,6 +100,7 @@ def _is_function_word(reading: Reading, at: int) -> bool:
 
 def _extend_left(reading: Reading, start: int, floor: int) -> int:
     words = reading.words
+    floor = max(floor, start - LONGEST_PHRASE)
     at = start
     while at > floor:
         before = at - 1
@@ -165,6 +168,7 @@ def skip_articles(reading: Reading, start: int, stop: int) -> int:
 def place_end(reading: Reading, start: int, ceiling: int) -> int:
     """The word after a place: "right hilum", "left upper and lower lobe"."""
     words = reading.words
+    ceiling = min(ceiling, start + LONGEST_PHRASE)
     at = start
     while at < ceiling:
         kinds = reading.kinds(at)

@@ -9,7 +9,7 @@ from .candidates import Candidate, is_described
 from .context import Assertion, assess_phrase
 from .data import ABSENT, PRESENT
 from .filters import IGNORED, REASONS
-from .phrases import Phrase, whole_phrase
+from .phrases import LONGEST_PHRASE, Phrase, whole_phrase
 from .reading import Reading
 from .vocabulary import ANATOMY, FINDING, OTHER
 from .wording import concept_of, mcse_text
@@ -333,11 +333,20 @@ def _room(
     """The words that a phrase may take: its sentence, up to the next findings."""
     phrase = heads[index][0]
     floor, ceiling = reading.sentence(phrase.head_start)
-    for other, category, _ in heads[:index]:
+    floor = max(floor, phrase.start - LONGEST_PHRASE)
+    ceiling = min(ceiling, phrase.end + LONGEST_PHRASE)
+    for before in range(index - 1, -1, -1):
+        other, category, _ = heads[before]
+        if other.head_end <= floor:
+            break
         if category != ANATOMY and other.head_end <= phrase.start:
-            floor = max(floor, other.head_end)
-    for other, category, _ in heads[index + 1 :]:
+            floor = other.head_end
+            break
+    for after in range(index + 1, len(heads)):
+        other, category, _ = heads[after]
+        if other.head_start >= ceiling:
+            break
         if category != ANATOMY and other.head_start >= phrase.end:
-            ceiling = min(ceiling, other.head_start)
+            ceiling = other.head_start
             break
     return floor, ceiling

@@ -20,7 +20,7 @@ from .inflection import singulars
 
 # "XXXX", "____", "[**...**]": where a name, date or place was removed.
 _REMOVED = re.compile(r"^(?:X{3,}|_+)$", re.IGNORECASE)
-_REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.*?\*\*\]", re.DOTALL)
+_REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.{0,80}?\*\*\]", re.DOTALL)
 _ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
 _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
 _HYPHENS = frozenset("-‐‑‒–—")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-import spacy_mcse
 from spacy.language import Language
 from spacy.util import is_package, registry
+
+import spacy_mcse
 from spacy_mcse.pipelines import BASES
 
 HASH_ENCODER = "spacy-mcse-test.HashEncoder.v1"
@@ -37,7 +38,7 @@ class HashEncoder:
         self.calls += 1
         self.texts += texts
         rows = np.zeros((len(texts), WIDTH), dtype=np.float32)
-        for row, text in zip(rows, texts):
+        for row, text in zip(rows, texts, strict=True):
             for word in text.split() or [""]:
                 digest = hashlib.sha256(word.encode("utf8")).digest()[:WIDTH]
                 row += np.frombuffer(digest, dtype=np.uint8).astype("f4") - 127.5

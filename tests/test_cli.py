@@ -15,7 +15,7 @@ from spacy_mcse.cli import app
 from spacy_mcse.cli import io as cli_io
 from spacy_mcse.corpus import score, score_corpus
 from spacy_mcse.data import read_entities
-from spacy_mcse.score import MCSEScore
+from spacy_mcse.results import MCSEScore
 
 # A word that must not turn up anywhere but in the output files.
 MARKER = "zyxomarker"

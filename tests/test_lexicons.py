@@ -43,21 +43,21 @@ ALLOWED = {
     },
 }
 LEAST_ROWS = {
-    "findings": 500,
-    "anatomy": 150,
+    "findings": 1000,
+    "anatomy": 300,
     "devices": 60,
     "procedures": 60,
     "chemicals": 200,
-    "abnormal_states": 60,
-    "modifiers": 100,
-    "suffixes": 40,
+    "abnormal_states": 150,
+    "modifiers": 250,
+    "suffixes": 80,
 }
 LEAST_TERMS = {
-    "findings": 3000,
+    "findings": 4000,
     "anatomy": 600,
     "devices": 400,
     "procedures": 400,
-    "modifiers": 250,
+    "modifiers": 900,
 }
 PLACEHOLDER = "{anatomy}"
 TERM = re.compile(r"[a-z0-9]+( [a-z0-9]+)*")

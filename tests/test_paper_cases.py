@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spacy_mcse
 from spacy.language import Language
 from spacy.tokens import Span
 
+import spacy_mcse
 from spacy_mcse.mcse import mcse_ratio
 
 TABLE_4 = [f"paper-table-4-{number:02}" for number in range(1, 6)]
@@ -52,16 +52,15 @@ def test_table_2_ratios(cases: dict) -> None:
 
 @pytest.mark.parametrize("name", TABLE_4)
 @pytest.mark.parametrize("assertion", list(MARKS))
-def test_table_4_heads(
-    nlp: Language, cases: dict, name: str, assertion: str
-) -> None:
+def test_table_4_heads(nlp: Language, cases: dict, name: str, assertion: str) -> None:
     case = cases[name]
     entities = nlp(case["text"])._.clinical_entities
     missing = [
         head
         for head in case["expected_heads"].get(assertion, ())
-        if not any(_has(span, head) and span._.assertion == assertion
-                   for span in entities)
+        if not any(
+            _has(span, head) and span._.assertion == assertion for span in entities
+        )
     ]
     assert missing == [], [(e._.mcse_text, e._.assertion) for e in entities]
 
@@ -76,7 +75,8 @@ def test_table_4_devices_are_dropped(nlp: Language, cases: dict, name: str) -> N
     devices = case["expected_heads"].get("dropped_as_device", ())
     doc = nlp(case["text"])
     dropped = {
-        item["text"].lower() for item in doc._.dropped_entities
+        item["text"].lower()
+        for item in doc._.dropped_entities
         if item["reason"] == "device"
     }
     kept = [span._.mcse_text for span in doc._.clinical_entities]

@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 from spacy_mcse.cli import app
 from spacy_mcse.corpus import CorpusScore, CorpusSummary
 from spacy_mcse.data import DOC_GETTERS, SPAN_GETTERS
-from spacy_mcse.score import MCSEScore, Pair, ScoreSettings
+from spacy_mcse.results import MCSEScore, Pair
+from spacy_mcse.settings import ScoreSettings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf8")

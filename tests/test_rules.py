@@ -5,12 +5,11 @@ All sentences are written for these tests.
 
 import pytest
 import spacy
+from markup import check_markup, parse_markup
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from spacy_mcse.data import ASSERTIONS, ATTRIBUTES, LABELS
-
-from markup import check_markup, parse_markup
 
 LISTS = [
     "No <e a=absent cue=No>effusion</e>, <e a=absent cue=No>mass</e>, or "
@@ -50,8 +49,7 @@ SCOPE_ENDS = [
     "No <e a=absent>consolidation</e>, the <e>pleural effusion</e> is small.",
     "Without <e a=absent>effusion</e> or <e a=absent>edema</e>, but with a "
     "<e>nodule</e>.",
-    "<e>Cardiomegaly</e> without <e a=absent>edema</e> and a "
-    "<e>small effusion</e>.",
+    "<e>Cardiomegaly</e> without <e a=absent>edema</e> and a <e>small effusion</e>.",
     "No <e a=absent>pneumothorax</e> although a <e>small effusion</e> is present.",
     "No <e a=absent>pneumonia</e>, except for <e>mild atelectasis</e>.",
     "There is a <e>moderate right pleural effusion</e>. No "
@@ -64,7 +62,7 @@ SCOPE_ENDS = [
 ]
 
 BEHIND = [
-    "<e a=absent cue=\"not seen\">Pneumothorax</e> is not seen.",
+    '<e a=absent cue="not seen">Pneumothorax</e> is not seen.',
     "<e a=absent>Pleural effusion</e> has resolved.",
     "The previously seen <e a=absent>nodule</e> is no longer visualized.",
     "<e a=absent>Consolidation</e> was ruled out.",
@@ -126,7 +124,7 @@ UNCERTAIN = [
     "A <e a=uncertain>tiny pneumothorax</e> is difficult to exclude.",
     "Possible <e a=uncertain cue=Possible>left lower lobe pneumonia</e>.",
     "<e>Right basilar opacity</e> may represent "
-    "<e a=uncertain cue=\"may represent\">atelectasis</e>.",
+    '<e a=uncertain cue="may represent">atelectasis</e>.',
     "Concerning for <e a=uncertain>pulmonary edema</e>.",
     "<e>Left base opacity</e>, <e a=uncertain>pneumonia</e> versus "
     "<e a=uncertain>atelectasis</e>.",
@@ -194,7 +192,7 @@ ATTRIBUTE_CASES = [
     "<e side=right>Right-sided effusion</e>.",
     "<e side=bilateral>Bilateral effusions</e>.",
     "<e side=bilateral>Effusions</e> on both sides.",
-    "<e side=bilateral location=\"lower lobe\">Opacities</e> in both lower lobes.",
+    '<e side=bilateral location="lower lobe">Opacities</e> in both lower lobes.',
     "<e side=bilateral>Pleural effusions</e> are present bilaterally.",
     "<e side=bilateral location=base>Bibasilar atelectasis</e>.",
     "<e side=left>Effusion</e> on the left.",
@@ -203,28 +201,28 @@ ATTRIBUTE_CASES = [
     "<e side=right>Blunting of the right costophrenic angle</e>.",
     "<e side=right>Elevated right hemidiaphragm</e>.",
     "The <e side=left>left hemidiaphragm is elevated</e>.",
-    "<e side=\"\">Effusion</e>. Old wires on the left.",
+    '<e side="">Effusion</e>. Old wires on the left.',
     "<e side=right>Right effusion</e> and <e side=left>left nodule</e>.",
-    "In the left lower lobe there is a <e side=left location=\"lower lobe\">nodule</e>.",
+    'In the left lower lobe there is a <e side=left location="lower lobe">nodule</e>.',
     # location
     "<e location=base side=right>Nodular density</e> at the right base.",
-    "<e location=\"upper lobe\" side=right>Mass</e> in the right upper lobe.",
-    "<e location=\"lower lobe\" side=left>Left lower lobe pneumonia</e>.",
+    '<e location="upper lobe" side=right>Mass</e> in the right upper lobe.',
+    '<e location="lower lobe" side=left>Left lower lobe pneumonia</e>.',
     "<e location=apex side=left>Left apical opacity</e>.",
     "<e location=apex side=right>Right apical pneumothorax</e>.",
-    "<e location=\"lower lobe; upper lobe\" side=left>Left upper and lower lobe "
+    '<e location="lower lobe; upper lobe" side=left>Left upper and lower lobe '
     "opacities</e>.",
     "<e location=lingula>Nodule</e> in the lingula.",
     "<e location=retrocardiac>Retrocardiac opacity</e>.",
     # severity
     "<e severity=mild>Mild edema</e>.",
-    "<e severity=\"mild; moderate\">Mild-to-moderate pulmonary edema</e>.",
-    "<e severity=\"moderate; small\">Small to moderate left pleural effusion</e>.",
+    '<e severity="mild; moderate">Mild-to-moderate pulmonary edema</e>.',
+    '<e severity="moderate; small">Small to moderate left pleural effusion</e>.',
     "The <e severity=mild>heart is mildly enlarged</e>.",
     "<e severity=severe>Cardiac enlargement</e> is severe.",
     "<e severity=large>Large right effusion</e>.",
     "The <e severity=small>effusion</e> is small.",
-    "<e severity=\"\">Edema</e> and <e severity=mild>mild cardiomegaly</e>.",
+    '<e severity="">Edema</e> and <e severity=mild>mild cardiomegaly</e>.',
     # size
     "A <e size=12,9>12 x 9 mm nodule</e> in the right upper lobe.",
     "There is a <e size=12>1.2 cm nodule</e> at the left base.",
@@ -235,7 +233,9 @@ ATTRIBUTE_CASES = [
     "<e size=4>4-mm nodule</e>.",
     "<e size=20,15>Mass</e> measuring 20 mm x 15 mm.",
     "<e size=6>Nodule</e> (6 mm) at the left apex.",
-    "<e size=\"\">Nodule</e>. Tube tip 4 cm above the carina.",
+    '<e size="">Nodule</e>. Tube tip 4 cm above the carina.',
+    "<e size=9 side=right>Nodule</e> in the right upper lobe, 9 mm.",
+    "<e side=left>Effusion</e>, left.",
     # quality
     "<e quality=patchy>Patchy opacity</e>.",
     "Patchy areas of <e quality=patchy>consolidation</e>.",
@@ -258,7 +258,7 @@ ATTRIBUTE_CASES = [
     "No significant interval change in <e change=unchanged>cardiomegaly</e>.",
     "No increase in the <e change=unchanged>right effusion</e>.",
     "The <e change=unchanged>effusion</e> has not changed.",
-    "<e change=better>Edema</e> has improved and <e change=\"\">atelectasis</e> is "
+    '<e change=better>Edema</e> has improved and <e change="">atelectasis</e> is '
     "present.",
     "The <e change=better>edema</e> has improved and the <e change=worse>effusion</e> "
     "has increased.",
@@ -277,32 +277,31 @@ def test_attributes(nlp: Language, markup: str) -> None:
 
 
 WORDING = [
-    "<e text=\"mild to moderate pulmonary edema\">Mild-to-moderate pulmonary "
-    "edema</e>.",
-    "No <e a=absent text=\"no effusion\">effusion</e>.",
-    "The <e text=\"enlarged heart\">heart is enlarged</e>.",
-    "The <e text=\"mildly enlarged heart\">heart is mildly enlarged</e>.",
-    "The <e a=absent text=\"no enlarged heart\">heart is not enlarged</e>.",
-    "The <e text=\"tortuous aorta\">aorta is tortuous</e>.",
-    "<e text=\"enlargement of the cardiac silhouette\">Enlargement of the cardiac "
+    '<e text="mild to moderate pulmonary edema">Mild-to-moderate pulmonary edema</e>.',
+    'No <e a=absent text="no effusion">effusion</e>.',
+    'The <e text="enlarged heart">heart is enlarged</e>.',
+    'The <e text="mildly enlarged heart">heart is mildly enlarged</e>.',
+    'The <e a=absent text="no enlarged heart">heart is not enlarged</e>.',
+    'The <e text="tortuous aorta">aorta is tortuous</e>.',
+    '<e text="enlargement of the cardiac silhouette">Enlargement of the cardiac '
     "silhouette</e>.",
-    "<e text=\"fullness of the left hilum\">Fullness of the left hilum</e>.",
-    "<e text=\"left upper and lower lobe opacities\">Left upper and lower lobe "
+    '<e text="fullness of the left hilum">Fullness of the left hilum</e>.',
+    '<e text="left upper and lower lobe opacities">Left upper and lower lobe '
     "opacities</e>.",
-    "New <e text=\"right apical nodule\">right apical nodule</e>.",
-    "Increased <e text=\"left effusion\">left effusion</e>.",
-    "Recurrent <e text=\"left effusion\">left effusion</e>.",
-    "Patchy areas of <e text=\"patchy consolidation\">consolidation</e>.",
-    "<e text=\"small effusion\">SMALL  EFFUSION</e>.",
-    "<e text=\"left sided effusion\">Left-sided effusion</e>.",
-    "A <e text=\"12 x 9 mm nodule\">12 x 9 mm nodule</e>.",
-    "<e text=\"patchy right basal opacities\">Patchy right basal opacities</e> are "
+    'New <e text="right apical nodule">right apical nodule</e>.',
+    'Increased <e text="left effusion">left effusion</e>.',
+    'Recurrent <e text="left effusion">left effusion</e>.',
+    'Patchy areas of <e text="patchy consolidation">consolidation</e>.',
+    '<e text="small effusion">SMALL  EFFUSION</e>.',
+    '<e text="left sided effusion">Left-sided effusion</e>.',
+    'A <e text="12 x 9 mm nodule">12 x 9 mm nodule</e>.',
+    '<e text="patchy right basal opacities">Patchy right basal opacities</e> are '
     "increased.",
-    "No <e a=absent text=\"no large mass\">large mass</e>.",
-    "<e text=\"pleural effusion\">Pleural effusion</e> is new.",
-    "Small amount of <e text=\"small effusion\">effusion</e>.",
-    "No new <e a=absent text=\"no nodule\">nodule</e>.",
-    "<e text=\"old rib fracture\">Old rib fracture</e>.",
+    'No <e a=absent text="no large mass">large mass</e>.',
+    '<e text="pleural effusion">Pleural effusion</e> is new.',
+    'Small amount of <e text="small effusion">effusion</e>.',
+    'No new <e a=absent text="no nodule">nodule</e>.',
+    '<e text="old rib fracture">Old rib fracture</e>.',
 ]
 
 
@@ -442,9 +441,7 @@ DROPPED = [
 
 
 @pytest.mark.parametrize(("text", "word", "reason", "switch"), DROPPED)
-def test_filter(
-    nlp: Language, text: str, word: str, reason: str, switch: str
-) -> None:
+def test_filter(nlp: Language, text: str, word: str, reason: str, switch: str) -> None:
     doc = nlp(text)
     assert doc._.clinical_entities == []
     dropped = {item["text"].lower(): item for item in doc._.dropped_entities}
@@ -511,9 +508,7 @@ def test_what_an_ner_gives_goes_with_a_reason(nlp: Language) -> None:
 
 
 @pytest.mark.parametrize("label", ["ENTITY", "DISEASE", "FINDING", "PROBLEM"])
-def test_a_cue_within_the_span_of_an_ner_is_cut_off(
-    nlp: Language, label: str
-) -> None:
+def test_a_cue_within_the_span_of_an_ner_is_cut_off(nlp: Language, label: str) -> None:
     text = "Stable cardiomegaly with no effusion and edema."
     doc = _with_spans(
         nlp, text, [("cardiomegaly", label), ("no effusion", label), ("edema", label)]
@@ -554,8 +549,10 @@ SECTIONS = [
     ("NDICATION: rule out fracture. IMPRESSION: edema.", ["pulmonary edema"]),
     ("INDICATION: fracture\nIMPRESION: edema", ["pulmonary edema"]),
     ("Edema. RECOMMENDATION: CT for the nodule.", ["pulmonary edema"]),
-    ("Edema.\nINDICATION:\nFracture.\nFINDINGS:\nNodule.",
-     ["pulmonary edema", "pulmonary nodule"]),
+    (
+        "Edema.\nINDICATION:\nFracture.\nFINDINGS:\nNodule.",
+        ["pulmonary edema", "pulmonary nodule"],
+    ),
     ("indication: fracture. findings: edema.", ["pulmonary edema"]),
     ("IMPRESSION\nEdema.", ["pulmonary edema"]),
     ("CLINICAL HISTORY: Fracture.\r\nFINDINGS:\r\nEdema.\r\n", ["pulmonary edema"]),
@@ -581,20 +578,39 @@ def test_what_stands_in_other_sections_is_dropped_as_section(nlp: Language) -> N
 
 
 SAME_CONCEPT = [
-    ("Cardiomegaly.", "Enlarged heart.", "Cardiac enlargement.", "Heart is enlarged.",
-     "The heart size is enlarged.", "Enlargement of the heart.",
-     "Enlarged cardiac silhouette."),
-    ("Effusion.", "Effusions.", "Pleural effusion.", "Pleural effusions.",
-     "Left pleural effusion.", "Pleural fluid."),
+    (
+        "Cardiomegaly.",
+        "Enlarged heart.",
+        "Cardiac enlargement.",
+        "Heart is enlarged.",
+        "The heart size is enlarged.",
+        "Enlargement of the heart.",
+        "Enlarged cardiac silhouette.",
+    ),
+    (
+        "Effusion.",
+        "Effusions.",
+        "Pleural effusion.",
+        "Pleural effusions.",
+        "Left pleural effusion.",
+        "Pleural fluid.",
+    ),
     ("Edema.", "Oedema.", "Pulmonary edema.", "Lung oedema."),
     ("Consolidation.", "Consolidations."),
     ("Tortuous aorta.", "The aorta is tortuous.", "Aortic tortuosity."),
-    ("Hyperinflated lungs.", "Hyperinflation.", "The lungs are hyperinflated.",
-     "Lung hyperinflation."),
+    (
+        "Hyperinflated lungs.",
+        "Hyperinflation.",
+        "The lungs are hyperinflated.",
+        "Lung hyperinflation.",
+    ),
     ("Rib fracture.", "Rib fractures.", "Fracture of the rib.", "Fractured rib."),
     ("Low lung volumes.", "Lung volumes are low."),
-    ("Elevated right hemidiaphragm.", "Elevation of the right hemidiaphragm.",
-     "The right hemidiaphragm is elevated."),
+    (
+        "Elevated right hemidiaphragm.",
+        "Elevation of the right hemidiaphragm.",
+        "The right hemidiaphragm is elevated.",
+    ),
     ("Metastasis.", "Metastases."),
     ("Atelectasis.", "Atelectases.", "Atelectatic changes."),
 ]

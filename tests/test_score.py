@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from stub_pipeline import vectors
 
 from spacy_mcse.data import Embedding, Entity, NormalStatement, ReportFacts
-from spacy_mcse.score import (
-    OUTCOMES,
-    MCSEScore,
-    ScoreSettings,
-    Signature,
-    score_facts,
-)
+from spacy_mcse.results import OUTCOMES, MCSEScore
+from spacy_mcse.score import score_facts
+from spacy_mcse.settings import ScoreSettings
+from spacy_mcse.signature import Signature
 
 # No deadline: a busy machine is no failure.
 examples = settings(max_examples=100, deadline=None)

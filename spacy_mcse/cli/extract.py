@@ -12,7 +12,7 @@ from tqdm import tqdm
 from ..corpus import EMBEDDER, REFINER, check_pipeline
 from ..data import CLINICAL_KEY, get_dropped_entities, read_entities, read_normal
 from ..errors import Errors
-from ..score import package_version
+from ..signature import package_version
 from . import io
 from .partial import PartialRun
 from .score import RESUME_HINT

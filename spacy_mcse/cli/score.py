@@ -17,7 +17,7 @@ from ..corpus import (
     summarize,
 )
 from ..errors import Errors
-from ..score import MCSEScore
+from ..results import MCSEScore
 from . import io
 from .partial import PartialRun
 

@@ -1,0 +1,230 @@
+"""What a report claims: its findings and its denials, ready to be compared.
+
+Entities that are present or uncertain become findings, each said once; absent
+entities and what normal statements rule out become denials.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional, Union
+
+from .data import (
+    ABSENT,
+    PRESENT,
+    Embedding,
+    Entity,
+    NormalStatement,
+    ReportFacts,
+    largest_measure,
+)
+from .settings import ScoreSettings
+
+# Steps of severity and of size in words share one scale: a "small" effusion is "mild".
+_LEVEL_WORDS = (
+    "trace minimal tiny subtle faint",
+    "mild slight small minor little",
+    "moderate medium",
+    "severe large marked massive extensive big",
+)
+LEVELS = {word: i for i, words in enumerate(_LEVEL_WORDS) for word in words.split()}
+HIGHEST_LEVEL = max(LEVELS.values())
+BOTH_SIDES = {"bilateral": ("left", "right"), "both": ("left", "right")}
+# Kinds that are compared as sets of values; the others are ordered.
+SET_KINDS = ("side", "location", "quality", "change", "count")
+# What a repeated mention may lack without being a finding of its own.
+IDENTITY_KINDS = ("side", "location", "quality", "count", "severity", "size")
+_NOTHING: frozenset[str] = frozenset()
+_UNSTATED = dict.fromkeys((*SET_KINDS, "severity", "size"), _NOTHING)
+
+
+class Claim(NamedTuple):
+    """A finding or a denial.
+
+    source (Union[Entity, NormalStatement]): Where the report says so.
+    concept (str): Key shared by synonyms.
+    certain (bool): Whether it is said without doubt.
+    values (Mapping): Values of each kind of attribute; sizes in words are severity.
+    level (Optional[tuple]): Lowest and mean step of severity.
+    millimetres (Optional[float]): Largest measure.
+    vector (int): Row of the concept's vector; -1 for a normal statement.
+    key (tuple): Sorts claims in one order, whatever the order of the sentences.
+    weight (float): Part of a finding that this is.
+    """
+
+    source: Union[Entity, NormalStatement]
+    concept: str
+    certain: bool
+    values: Mapping[str, frozenset[str]]
+    level: Optional[tuple[float, float]]
+    millimetres: Optional[float]
+    vector: int
+    key: tuple[Any, ...]
+    weight: float = 1.0
+
+
+class Claims(NamedTuple):
+    """All claims of one report.
+
+    findings (list[Claim]): What is present or uncertain, without repeated mentions.
+    denials (list[Claim]): What is absent, entities before normal statements.
+    embedding (Embedding): The vectors of the findings.
+    """
+
+    findings: list[Claim]
+    denials: list[Claim]
+    embedding: Embedding
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Sorts reports by what they claim."""
+        return [c.key for c in self.findings], [c.key for c in self.denials]
+
+
+def report_claims(facts: ReportFacts, settings: ScoreSettings) -> Claims:
+    """The claims of one report.
+
+    facts (ReportFacts): The report.
+    settings (ScoreSettings): Says whether change is left out.
+    RETURNS (Claims): Findings and denials, each sorted by their key.
+    """
+    mentions: list[Claim] = []
+    denials: list[Claim] = []
+    for index, entity in enumerate(facts.entities):
+        claim = _entity_claim(entity, index, settings)
+        (denials if entity.assertion == ABSENT else mentions).append(claim)
+    for statement in facts.normal:
+        denials += _normal_claims(statement)
+    return Claims(
+        findings=sorted(_merge(mentions), key=_sort_key),
+        denials=sorted(denials, key=_sort_key),
+        embedding=facts.embedding,
+    )
+
+
+def _sort_key(claim: Claim) -> tuple[Any, ...]:
+    return claim.key
+
+
+def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
+    concept = entity.concept or entity.mcse_text
+    values: Mapping[str, frozenset[str]] = _UNSTATED
+    stated: tuple[Any, ...] = ()
+    level = None
+    if entity.attributes:
+        values = _values(entity, settings)
+        stated = tuple(
+            (kind, *sorted(found)) for kind, found in sorted(values.items()) if found
+        )
+        level = _level(values["severity"])
+    return Claim(
+        source=entity,
+        concept=concept,
+        certain=entity.assertion == PRESENT,
+        values=values,
+        level=level,
+        millimetres=entity.millimetres,
+        vector=index,
+        key=(0, concept, entity.assertion, stated, entity.mcse_text),
+    )
+
+
+def _normal_claims(statement: NormalStatement) -> list[Claim]:
+    values = _UNSTATED
+    # "The left lung is clear" says nothing about the right one.
+    sides = {"left", "right"}.intersection(statement.mcse_text.split())
+    if sides:
+        values = _UNSTATED | {"side": frozenset(sides)}
+    # A statement that denies nothing is still a statement that something is normal.
+    return [
+        Claim(
+            source=statement,
+            concept=concept,
+            certain=True,
+            values=values,
+            level=None,
+            millimetres=None,
+            vector=-1,
+            key=(1, concept, ABSENT, statement.denies, statement.mcse_text),
+        )
+        for concept in statement.denies or ("",)
+    ]
+
+
+def _values(entity: Entity, settings: ScoreSettings) -> dict[str, frozenset[str]]:
+    values = _UNSTATED | {kind: entity.values(kind) for kind in entity.attributes}
+    if settings.ignore_change:
+        values["change"] = _NOTHING
+    if values["side"]:
+        values["side"] = frozenset(
+            side for value in values["side"] for side in BOTH_SIDES.get(value, (value,))
+        )
+    if values["size"]:
+        sizes = [item["value"] for item in entity.attributes["size"]]
+        measures = frozenset(str(size) for size in sizes if largest_measure(size))
+        values["severity"] |= values["size"] - measures
+        values["size"] = measures
+    return values
+
+
+def _level(severity: frozenset[str]) -> Optional[tuple[float, float]]:
+    """Lowest and mean step of words; None where none is on the scale."""
+    words = [
+        word.removesuffix("ly")
+        for value in severity
+        for word in re.findall(r"[a-z]+", value.lower())
+    ]
+    levels = [LEVELS[word] for word in words if word in LEVELS]
+    return (min(levels), sum(levels) / len(levels)) if levels else None
+
+
+def _merge(mentions: Sequence[Claim]) -> list[Claim]:
+    """Drop mentions of a finding that another mention says at least as fully.
+
+    Change does not tell findings apart: "effusion, unchanged" repeats "effusion".
+    Of mentions that are equal but for change, the one that says most about it stays.
+    """
+    best: dict[tuple[Any, ...], Claim] = {}
+    for claim in mentions:
+        stated = [claim.values[kind] for kind in IDENTITY_KINDS]
+        same = (claim.concept, claim.certain, *stated)
+        if same not in best or _change_rank(claim) > _change_rank(best[same]):
+            best[same] = claim
+    concepts: dict[str, list[Claim]] = {}
+    for claim in best.values():
+        concepts.setdefault(claim.concept, []).append(claim)
+    return [
+        claim
+        for others in concepts.values()
+        for claim in others
+        if not any(other is not claim and _covers(other, claim) for other in others)
+    ]
+
+
+def _change_rank(claim: Claim) -> tuple[int, list[str]]:
+    return len(claim.values["change"]), sorted(claim.values["change"])
+
+
+def _covers(claim: Claim, other: Claim) -> bool:
+    return claim.certain >= other.certain and all(
+        other.values[kind] <= claim.values[kind] for kind in IDENTITY_KINDS
+    )
+
+
+def in_halves(own: Claims, other: Claims) -> list[Claim]:
+    """Findings, the bilateral ones as two halves where the other report tells the
+    sides apart ("bilateral effusions" against "left effusion and right effusion").
+    """
+    sides: dict[str, list[frozenset[str]]] = {}
+    for claim in other.findings:
+        sides.setdefault(claim.concept, []).append(claim.values["side"])
+    found: list[Claim] = []
+    for claim in own.findings:
+        stated = sides.get(claim.concept, ())
+        both = claim.values["side"] == {"left", "right"}
+        if both and stated and all(len(side) == 1 for side in stated):
+            for side in ("left", "right"):
+                values = {**claim.values, "side": frozenset((side,))}
+                found.append(claim._replace(values=values, weight=claim.weight / 2))
+        else:
+            found.append(claim)
+    return found

@@ -1,0 +1,95 @@
+"""The settings of the calibrated score."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .data import Embedding
+from .errors import Errors
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """Parameters of the calibrated score; factors are in [0, 1], 1 costs nothing.
+
+    min_similarity (float): Calibrated similarity of concepts below this counts as 0.
+    uncertain (float): Factor where one report is certain and the other is not.
+    side_missing (float): Factor where only one report states a side; the same for
+        the other attributes that end in `_missing`.
+    side_wrong (float): Factor where the sides differ; the same for the other
+        attributes that end in `_wrong`. Values that overlap cost less. For severity
+        and size it is the factor of the largest difference.
+    ignore_change (bool): Leave out what is said about change ("new", "stable").
+    """
+
+    min_similarity: float = 0.3
+    uncertain: float = 0.8
+    side_missing: float = 0.8
+    side_wrong: float = 0.4
+    location_missing: float = 0.9
+    location_wrong: float = 0.6
+    severity_missing: float = 0.9
+    severity_wrong: float = 0.5
+    size_missing: float = 0.95
+    size_wrong: float = 0.6
+    quality_missing: float = 0.95
+    quality_wrong: float = 0.85
+    change_missing: float = 0.98
+    change_wrong: float = 0.95
+    count_missing: float = 0.97
+    count_wrong: float = 0.9
+    ignore_change: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(getattr(ScoreSettings, name), bool):
+                valid, allowed = isinstance(value, bool), "true, false"
+            else:
+                valid = isinstance(value, (int, float)) and not isinstance(value, bool)
+                valid, allowed = valid and 0 <= value <= 1, "numbers from 0 to 1"
+            if valid and name.endswith("_wrong"):
+                missing = name.replace("_wrong", "_missing")
+                valid = value <= getattr(self, missing)
+                allowed = f"numbers not above {missing}"
+            if not valid:
+                raise ValueError(
+                    Errors.E407.format(name=name, got=repr(value), allowed=allowed)
+                )
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "ScoreSettings":
+        """Build settings from a config block; names left out keep their defaults.
+
+        RAISES (ValueError): E406 for unknown names, E407 for values out of range.
+        """
+        allowed = cls.__dataclass_fields__
+        unknown = sorted(set(settings).difference(allowed))
+        if unknown:
+            raise ValueError(
+                Errors.E406.format(names=", ".join(unknown), allowed=", ".join(allowed))
+            )
+        return cls(**settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def hash(self) -> str:
+        """Short hash of all parameters."""
+        return short_hash(self.to_dict())
+
+
+DEFAULTS = ScoreSettings()
+
+
+def stored_settings(embedding: Embedding) -> ScoreSettings:
+    """The settings stored with the vectors of a report, else the defaults."""
+    return ScoreSettings.from_dict(embedding.scoring) if embedding.scoring else DEFAULTS
+
+
+def short_hash(values: Mapping[str, Any]) -> str:
+    """Ten hexadecimal digits for values that can be written as JSON."""
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode("utf8")).hexdigest()[:10]
