@@ -109,20 +109,24 @@ def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
     concept = entity.concept or entity.mcse_text
     values: Mapping[str, frozenset[str]] = _UNSTATED
     stated: tuple[Any, ...] = ()
-    level = None
+    level = millimetres = None
+    # Most entities have no attributes: these should cost next to nothing.
     if entity.attributes:
         values = _values(entity, settings)
         stated = tuple(
-            (kind, *sorted(found)) for kind, found in sorted(values.items()) if found
+            sorted((kind, *sorted(found)) for kind, found in values.items() if found)
         )
-        level = _level(values["severity"])
+        if values["severity"]:
+            level = _level(values["severity"])
+        if values["size"]:
+            millimetres = entity.millimetres
     return Claim(
         source=entity,
         concept=concept,
         certain=entity.assertion == PRESENT,
         values=values,
         level=level,
-        millimetres=entity.millimetres,
+        millimetres=millimetres,
         vector=index,
         key=(0, concept, entity.assertion, stated, entity.mcse_text),
     )

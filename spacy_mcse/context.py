@@ -16,7 +16,9 @@ _LONGEST_CUE = 6  # words
 # No cue speaks of a phrase that is further away, however long a sentence without
 # full stops goes on.
 _REACH = 60
-_DENIABLE_DEGREES = frozenset(("large", "severe"))
+# "no large effusion", "no new opacity"
+_DENIABLE = frozenset(("large", "severe", "new", "worse", "interval"))
+_CONJUNCTIONS = frozenset(("or", "nor", "and", "/"))
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
 
 
@@ -80,6 +82,7 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
     crossed_phrase = False
     closed = False  # a phrase-scope cue cannot reach over what stands between
     clause_ended = False
+    denial_ended = False
     at = start
     overlapping = _cue_into(reading, first, start)
     if overlapping is not None:
@@ -94,7 +97,11 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
                 continue
             if forward is not None:
                 if forward.polarity == ABSENT:
-                    if clause_ended or (forward.scope == "phrase" and closed):
+                    if (
+                        clause_ended
+                        or denial_ended
+                        or (forward.scope == "phrase" and closed)
+                    ):
                         return uncertain
                     if uncertain is not None and crossed_phrase and not carried:
                         return uncertain
@@ -127,7 +134,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
         if word == ",":
             closed = True
             crossed_phrase = True
-            clause_ended = clause_ended or _comma_ends_clause(reading, at, start)
+            clause_ended = clause_ended or _comma_ends_clause(reading, at)
+            denial_ended = denial_ended or _comma_ends_denial(reading, at)
         elif word in _LINKS:
             pass
         elif word == "and" or not words.is_word[at]:
@@ -250,7 +258,7 @@ def _leads_to_cue(reading: Reading, at: int, last: int) -> bool:
     return False
 
 
-def _comma_ends_clause(reading: Reading, comma: int, stop: int) -> bool:
+def _comma_ends_clause(reading: Reading, comma: int) -> bool:
     """Whether a new clause starts behind a comma: ", the heart is enlarged".
 
     A last member of a list ("..., or pneumothorax is seen") starts none.
@@ -262,19 +270,30 @@ def _comma_ends_clause(reading: Reading, comma: int, stop: int) -> bool:
         return False
     if words.lower[at] in ("the", "there", "with"):
         return words.lower[at] != "with"
-    commas = False
     for i in range(at, min(last, at + _REACH)):
-        if words.lower[i] == ",":
-            commas = True
-        elif words.lower[i] in ("or", "nor", "and", "/"):
+        if words.lower[i] == "," or words.lower[i] in _CONJUNCTIONS:
             return False
-        elif _is_finite(reading, i):
-            return not commas
-    # ", mild edema": nobody denies a degree, but for "no large effusion".
-    match = reading.modifier_of[at]
-    return match is not None and any(
-        kind == "change" or (kind == "severity" and value not in _DENIABLE_DEGREES)
+        if _is_finite(reading, i):
+            return True
+    return False
+
+
+def _comma_ends_denial(reading: Reading, comma: int) -> bool:
+    """Whether a denial ends at a comma: "no effusion, mild edema".
+
+    Nobody denies a degree or a change, but for "no large effusion" and in lists that
+    go on with "or".
+    """
+    _, last = reading.sentence(comma)
+    match = reading.modifier_of[comma + 1] if comma + 1 < last else None
+    if match is None or not any(
+        kind in ("change", "severity") and value not in _DENIABLE
         for kind, value in match.value
+    ):
+        return False
+    return not any(
+        reading.words.lower[i] in _CONJUNCTIONS
+        for i in range(comma + 1, min(last, comma + _REACH))
     )
 
 
