@@ -49,7 +49,15 @@ def describe(
         leading = _leading_place(reading, phrase, first)
         if leading is not None:
             _collect(reading, *leading, found)
-    return {kind: found[kind] for kind in ATTRIBUTES if kind in found}
+    about = _stems(concept)
+    found["location"] = [
+        item for item in found.get("location", ()) if not _stems(item["value"]) <= about
+    ]
+    return {kind: found[kind] for kind in ATTRIBUTES if found.get(kind)}
+
+
+def _stems(phrase: str) -> set[str]:
+    return {word[:_STEM] for word in phrase.split()}
 
 
 def _in_span(
@@ -66,15 +74,15 @@ def _in_span(
         start = degree_start(reading, phrase)
         yield start, phrase.predicate[0]
     else:
-        about = {word[:_STEM] for word in concept.split()}
+        about = _stems(concept)
         at = phrase.head_start
         while at < phrase.head_end:
             modifier = reading.modifier_of[at]
             stop = at + 1
             if modifier is not None and modifier.start == at:
                 stop = min(modifier.end, phrase.head_end)
-                stems = {word[:_STEM] for word in reading.words.lower[at:stop]}
-                if "side" in reading.kinds(at) or not stems & about:
+                words = " ".join(reading.words.lower[at:stop])
+                if "side" in reading.kinds(at) or not _stems(words) & about:
                     yield at, stop
             at = stop
     yield phrase.head_end, phrase.end

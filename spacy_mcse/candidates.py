@@ -10,6 +10,8 @@ from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State, Term
 
 _JOINS = frozenset((",", "and", "or", "/"))
 _GENERIC = "generic"
+# The `kb_id_` of spans whose `id_` is a concept of the word lists.
+SOURCE_ID = "spacy-mcse"
 # Taggers take such words for nouns now and then.
 _NO_HEADS = (
     "light_noun",

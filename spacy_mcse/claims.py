@@ -6,6 +6,7 @@ entities and what normal statements rule out become denials.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Optional, Union
 
 from .data import (
@@ -172,13 +173,14 @@ def _values(entity: Entity, settings: ScoreSettings) -> dict[str, frozenset[str]
 
 def _level(severity: frozenset[str]) -> Optional[tuple[float, float]]:
     """Lowest and mean step of words; None where none is on the scale."""
-    words = [
-        word.removesuffix("ly")
-        for value in severity
-        for word in re.findall(r"[a-z]+", value.lower())
-    ]
-    levels = [LEVELS[word] for word in words if word in LEVELS]
+    levels = [step for value in severity for step in _steps(value)]
     return (min(levels), sum(levels) / len(levels)) if levels else None
+
+
+@lru_cache(maxsize=1024)
+def _steps(value: str) -> list[int]:
+    words = [word.removesuffix("ly") for word in re.findall(r"[a-z]+", value.lower())]
+    return [LEVELS[word] for word in words if word in LEVELS]
 
 
 def _merge(mentions: Sequence[Claim]) -> list[Claim]:

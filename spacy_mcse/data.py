@@ -61,10 +61,8 @@ class Entity:
     @property
     def millimetres(self) -> Optional[float]:
         """The largest measure of its size; None where no number is given."""
-        sizes = self.attributes.get("size", ())
-        return (
-            max((largest_measure(item["value"]) for item in sizes), default=0) or None
-        )
+        sizes = [largest_measure(i["value"]) for i in self.attributes.get("size", ())]
+        return max(filter(None, sizes), default=None)
 
 
 @dataclass(frozen=True)
@@ -129,9 +127,7 @@ def largest_measure(size: Any) -> float:
     """
     values = size if isinstance(size, (list, tuple)) else [size]
     if all(isinstance(value, (int, float)) for value in values):
-        return max(
-            (float(v) for v in values if math.isfinite(v) and v > 0), default=0.0
-        )
+        return max((float(v) for v in values if 0 < v < math.inf), default=0.0)
     found = _MEASURE.findall(str(size).lower())
     unit = next((unit for _, unit in reversed(found) if unit), "mm")
     factors = {"mm": 1.0, "cm": 10.0}

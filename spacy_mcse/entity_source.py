@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from .candidates import Candidate, find_candidates
+from .candidates import SOURCE_ID, Candidate, find_candidates
 from .lists import ListsPipe
 from .reading import Reading, read
 
@@ -86,7 +86,7 @@ class EntitySource(ListsPipe):
     def find(self, doc: Doc) -> list[Span]:
         """The candidates of a Doc in text order; nothing is written.
 
-        RETURNS (list[Span]): `label_` is the category, `id_` the concept.
+        RETURNS (list[Span]): `label_` is the category, `id_` the concept, where known.
         """
         reading = read(doc, self.vocabulary)
         phrases = _noun_phrases(doc, reading) if self.cfg["noun_phrases"] else []
@@ -123,4 +123,6 @@ def _noun_phrases(doc: Doc, reading: Reading) -> list[tuple[int, int]]:
 
 def _span(doc: Doc, reading: Reading, candidate: Candidate) -> Span:
     start, end = reading.words.token_range(candidate.start, candidate.end)
-    return Span(doc, start, end, candidate.label, span_id=candidate.concept)
+    return Span(
+        doc, start, end, candidate.label, kb_id=SOURCE_ID, span_id=candidate.concept
+    )

@@ -10,7 +10,7 @@ from typing import Any, Optional
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from .candidates import Candidate
+from .candidates import SOURCE_ID, Candidate
 from .data import install_extensions, write_entities
 from .errors import Errors, Warnings
 from .lists import ListsPipe
@@ -278,7 +278,7 @@ class EntityRefiner(ListsPipe):
                 whole_phrase(reading, phrase, *reading.sentence(phrase.start))
             entity = assess(reading, phrase, OTHER, "", self.steps)
             record = _record(reading, entity)
-            del record["concept"]
+            del record["concept"], record["known"]
             found.append(record)
         return found
 
@@ -318,8 +318,9 @@ class EntityRefiner(ListsPipe):
     def _candidate(self, reading: Reading, span: Span) -> Candidate:
         start, end = reading.words.word_range(span.start, span.end)
         category = self.vocabulary.labels.get(span.label_.upper(), TRUSTED)
-        # The entity source names the concept in the span's id.
-        concept = span.id_ if span.label_ == category else ""
+        # The entity source names the concept in the span's id; ids of others mean
+        # other things.
+        concept = span.id_ if span.kb_id_ == SOURCE_ID else ""
         return Candidate(start, end, category, concept)
 
 
@@ -331,6 +332,7 @@ def _record(reading: Reading, entity: Refined) -> dict[str, Any]:
         "attributes": entity.attributes,
         "mcse_text": entity.mcse_text,
         "concept": entity.concept,
+        "known": entity.known,
     }
 
 

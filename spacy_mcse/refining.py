@@ -12,7 +12,7 @@ from .filters import IGNORED, REASONS
 from .phrases import LONGEST_PHRASE, Phrase, whole_phrase
 from .reading import Reading
 from .vocabulary import ANATOMY, FINDING, OTHER
-from .wording import concept_of, mcse_text
+from .wording import concept_of, mcse_text, narrowed_concept
 
 DECIDE_BY_WORDS = "?"
 TRUSTED = ""  # a label that no list knows: the user's NER knows what it is
@@ -38,11 +38,15 @@ class Steps:
 
 @dataclass
 class Refined:
-    """An entity with everything that is said of it, by word index."""
+    """An entity with everything that is said of it, by word index.
+
+    known (bool): The word lists have the concept.
+    """
 
     phrase: Phrase
     category: str
     concept: str
+    known: bool
     assertion: Assertion
     attributes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     mcse_text: str = ""
@@ -118,7 +122,11 @@ def assess(
     reading: Reading, phrase: Phrase, category: str, concept: str, steps: Steps
 ) -> Refined:
     """Assertion, attributes and wording of one phrase; filters nothing."""
-    concept = concept or concept_of(reading, phrase)
+    known = bool(concept)
+    if known:
+        concept = narrowed_concept(reading, phrase, concept)
+    else:
+        concept = concept_of(reading, phrase)
     assertion = Assertion(PRESENT, None)
     if steps.assertion:
         assertion = assess_phrase(
@@ -128,6 +136,7 @@ def assess(
         phrase=phrase,
         category=category,
         concept=concept,
+        known=known,
         assertion=assertion,
         attributes=describe(reading, phrase, concept) if steps.modifiers else {},
         mcse_text=mcse_text(reading, phrase, assertion.value == ABSENT),
@@ -181,7 +190,7 @@ def _heads(reading: Reading, candidate: Candidate) -> list[tuple[Phrase, str, st
     if label in (DECIDE_BY_WORDS, TRUSTED, IGNORED, FINDING, OTHER) and findings:
         parts = _parts(reading, findings, start, end)
         return [
-            (Phrase(s, e, t.start, t.end), FINDING, t.value.concept)
+            (Phrase(min(s, t.start), e, t.start, t.end), FINDING, t.value.concept)
             for (s, e), t in parts
         ]
     category = label
@@ -201,7 +210,9 @@ def _terms_within(reading: Reading, start: int, end: int) -> list:
     found = []
     for at in range(start, end):
         term = reading.term_of[at]
-        if term is not None and term.start == at and term.end <= end:
+        # "effusion" of an NER is "pleural effusion" where the report says so.
+        begins = term is not None and (term.start == at or at == start)
+        if term is not None and begins and term.end <= end:
             found.append(term)
     return found
 

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
+import numpy as np
+
 from .align import Pairs, align
 from .claims import Claim, Claims, in_halves, report_claims
 from .contradictions import denied_beside, take_denied
@@ -160,28 +162,23 @@ def _compare(first: Claims, second: Claims, settings: ScoreSettings) -> list[_Ro
         for claim, denial in denied_beside(second, first)
     ]
     similarity = similarities(ones, others, first.embedding, second.embedding, settings)
-    credit = [
-        [
-            alike and alike * attribute_factor(one, other, settings)
-            for other, alike in zip(others, line, strict=True)
-        ]
-        for one, line in zip(ones, similarity, strict=True)
-    ]
-    aligned = _align(
-        [
-            [
-                value * (one.weight + other.weight)
-                for other, value in zip(others, line, strict=True)
-            ]
-            for one, line in zip(ones, credit, strict=True)
-        ]
-    )
+    credit = {
+        (i, j): alike * attribute_factor(ones[i], others[j], settings)
+        for i, line in enumerate(similarity)
+        for j, alike in enumerate(line)
+        if alike
+    }
+    weighted = {
+        (i, j): value * (ones[i].weight + others[j].weight)
+        for (i, j), value in credit.items()
+    }
+    aligned = _align(weighted, (len(ones), len(others)))
     rows += [
         _Row(
             (ones[i], others[j]),
             (ones[i].weight, others[j].weight),
             similarity[i][j],
-            credit[i][j],
+            credit[i, j],
         )
         for i, j in aligned
     ]
@@ -200,22 +197,26 @@ def _compare(first: Claims, second: Claims, settings: ScoreSettings) -> list[_Ro
     return rows
 
 
-def _align(credit: list[list[float]]) -> Pairs:
-    """What `align` gives; at once where no finding has two possible partners."""
-    cells = [
-        (i, j, value)
-        for i, line in enumerate(credit)
-        for j, value in enumerate(line)
-        if value
-    ]
-    lowest = _NEGLIGIBLE * max((value for _, _, value in cells), default=0.0)
+def _align(credit: dict[tuple[int, int], float], shape: tuple[int, int]) -> Pairs:
+    """What `align` gives; at once where no finding has two possible partners.
+
+    credit (dict): Credit of each (row, column) that has any, row by row.
+    shape (tuple): Number of rows and of columns.
+    RETURNS (list[tuple[int, int]]): Assigned (row, column), sorted by row.
+    """
+    if not credit:
+        return []
+    lowest = _NEGLIGIBLE * max(credit.values())
     if (
-        len({i for i, _, _ in cells}) == len({j for _, j, _ in cells}) == len(cells)
+        len({i for i, _ in credit}) == len({j for _, j in credit}) == len(credit)
         # False for NaN too: that is for `align` to turn away.
-        and all(value > lowest for _, _, value in cells)
+        and all(value > lowest for value in credit.values())
     ):
-        return [(i, j) for i, j, _ in cells]
-    return align(credit)
+        return list(credit)
+    matrix = np.zeros(shape)
+    for cell, value in credit.items():
+        matrix[cell] = value
+    return align(matrix)
 
 
 def _mean_credit(rows: Sequence[_Row], side: int) -> float:
@@ -274,8 +275,9 @@ def _plain(claim: Optional[Claim]) -> Optional[dict[str, Any]]:
 
 def _position(pair: Pair) -> tuple[int, int, int]:
     """Reference order first, then what only the candidate has."""
-    first, second = (
-        -1 if side is None else int(side["start_char"])
-        for side in (pair.reference, pair.candidate)
+    first, second = pair.reference, pair.candidate
+    return (
+        int(first is None),
+        -1 if first is None else int(first["start_char"]),
+        -1 if second is None else int(second["start_char"]),
     )
-    return int(pair.reference is None), first, second

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from .data import Embedding
@@ -86,7 +87,13 @@ DEFAULTS = ScoreSettings()
 
 def stored_settings(embedding: Embedding) -> ScoreSettings:
     """The settings stored with the vectors of a report, else the defaults."""
-    return ScoreSettings.from_dict(embedding.scoring) if embedding.scoring else DEFAULTS
+    return _settings(**embedding.scoring) if embedding.scoring else DEFAULTS
+
+
+# Checked once for all reports of a pipeline. Typed: 1 and 1.0 differ in their hash.
+@lru_cache(maxsize=64, typed=True)
+def _settings(**values: Any) -> ScoreSettings:
+    return ScoreSettings.from_dict(values)
 
 
 def short_hash(values: Mapping[str, Any]) -> str:

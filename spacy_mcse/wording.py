@@ -48,9 +48,25 @@ def concept_of(reading: Reading, phrase: Phrase) -> str:
     return " ".join(forms)
 
 
+def narrowed_concept(reading: Reading, phrase: Phrase, concept: str) -> str:
+    """The concept of a finding of a structure that the phrase names.
+
+    RETURNS (str): "clavicle fracture" for "fracture of the right clavicle", where the
+        lists have it, else the concept as it was.
+    """
+    for at in range(phrase.start, phrase.end):
+        term = reading.term_of[at]
+        if term is not None and term.start == at and term.value.category == ANATOMY:
+            narrower = f"{term.value.concept} {concept}"
+            if narrower in reading.vocabulary.finding_concepts:
+                return narrower
+    return concept
+
+
 def _singular(forms: tuple[str, ...]) -> str:
-    """The lemma or first singular of a word; the word itself where it has none."""
-    return forms[1] if len(forms) > 1 else forms[0]
+    """The singular of a word as English makes it: "edema" is no Latin plural."""
+    word = forms[0]
+    return forms[1] if word.endswith("s") and len(forms) > 1 else word
 
 
 def _plain_words(reading: Reading, start: int, end: int, phrase: Phrase) -> list[str]:

@@ -846,7 +846,7 @@ def test_a_malformed_word_list_is_named_with_its_line(
 
 
 def test_a_missing_word_list_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="nowhere.tsv"):
+    with pytest.raises(OSError, match=r"nowhere\.tsv"):
         own_lists(tmp_path / "nowhere.tsv")("Zorks.")
 
 
