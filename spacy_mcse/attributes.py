@@ -257,7 +257,10 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
             at += 1
             if at >= last:
                 return
-            if words.lower[at] in _MEASURING or _size(reading, at, last) is not None:
+            size = _size(reading, at, last)
+            if words.lower[at] in _MEASURING or (
+                size is not None and (size[0] >= last or not words.is_word[size[0]])
+            ):
                 continue
             # Only what stands alone: in ", left nodule" another phrase begins.
             match = reading.modifier_of[at]

@@ -265,7 +265,7 @@ def read_facts(doc: Doc) -> ReportFacts:
 
 def is_refined(doc: Doc) -> bool:
     """Whether 'mcse_entity_refiner' has processed the Doc."""
-    return CLINICAL_KEY in doc.spans and "records" in doc.spans[CLINICAL_KEY].attrs
+    return CLINICAL_KEY in doc.spans
 
 
 def _group(doc: Doc) -> SpanGroup:
@@ -276,7 +276,8 @@ def _group(doc: Doc) -> SpanGroup:
 
 def _checked(group: SpanGroup, key: str) -> SpanGroup:
     records = len(group.attrs.get("records", ()))
-    if records != len(group):
+    # Joining Docs and assigning a list to the key both lose the attrs.
+    if records != len(group) or "records" not in group.attrs:
         raise ValueError(Errors.E202.format(key=key, records=records, spans=len(group)))
     return group
 
@@ -304,25 +305,20 @@ def get_dropped_entities(doc: Doc) -> list[dict[str, Any]]:
 
 def _record(span: Span) -> dict[str, Any]:
     """The record of a span: by its id, else by its offsets, else empty."""
-    for key, letter in ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n")):
-        # An id tells the place in the group, which is far quicker than a search.
-        number = span.id_[1:]
-        if key in span.doc.spans and span.id_[:1] == letter and number.isdecimal():
-            group = span.doc.spans[key]
-            records = group.attrs.get("records", ())
-            if int(number) < min(len(group), len(records)):
-                own = group[int(number)]
-                if (own.id_, own.start, own.end) == (span.id_, span.start, span.end):
-                    return records[int(number)]
     same_place: dict[str, Any] = {}
-    for key in (CLINICAL_KEY, NORMAL_KEY):
+    for key, letter in ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n")):
         if key not in span.doc.spans:
             continue
-        group = span.doc.spans[key]
-        for other, record in zip(group, group.attrs.get("records", ()), strict=False):
-            if other.start == span.start and other.end == span.end:
-                if other.id_ == span.id_:
-                    return record
+        group = _checked(span.doc.spans[key], key)
+        records = group.attrs["records"]
+        # An id tells the place in the group, which is far quicker than a search.
+        number = span.id_[1:]
+        if span.id_[:1] == letter and number.isdecimal() and int(number) < len(group):
+            own = group[int(number)]
+            if (own.id_, own.start, own.end) == (span.id_, span.start, span.end):
+                return records[int(number)]
+        for other, record in zip(group, records, strict=True):
+            if (other.start, other.end) == (span.start, span.end):
                 same_place = same_place or record
     return same_place
 

@@ -124,8 +124,13 @@ class Embedder(Pipe):
         for docs in minibatch(stream, batch_size):
             try:
                 self.set_annotations(docs, self.predict(docs))
-            except Exception as error:
-                handle(self.name, self, docs, error)
+            except Exception:
+                # One by one, so that a bad Doc takes no good ones with it.
+                for doc in docs:
+                    try:
+                        yield self(doc)
+                    except Exception as error:
+                        handle(self.name, self, [doc], error)
                 continue
             yield from docs
 
@@ -227,7 +232,10 @@ def attach_similarity(doc: Doc) -> Doc:
 
     doc (Doc): A Doc with vectors.
     RETURNS (Doc): The same Doc.
+    RAISES (TypeError): E203 for anything but a Doc.
     """
+    if not isinstance(doc, Doc):
+        raise TypeError(Errors.E203.format(got=type(doc).__name__))
     doc.user_hooks["similarity"] = doc_similarity
     return doc
 

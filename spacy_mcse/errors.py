@@ -34,6 +34,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "Word list '{name}', line {line}: {problem}. Expected columns, "
         "tab-separated: {columns}."
     )
+    E107 = (
+        "Word list '{name}' cannot be read from {path}: {problem}. Expected a UTF-8 "
+        "file with tab-separated columns; see spacy_mcse/lexicons for examples."
+    )
     # 2xx: annotations on a Doc
     E201 = (
         "The Doc has no clinical entities: it was not processed by "
@@ -48,6 +52,10 @@ class Errors(metaclass=ErrorsWithCodes):
     E203 = (
         "Expected a spaCy Doc processed by the pipeline, got {got}. Allowed: Doc. "
         "For plain texts call spacy_mcse.score(reference, candidate)."
+    )
+    E204 = (
+        "Expected spans of the Doc, got {got}. Allowed: Span, for example from "
+        "doc.char_span(start, end) or doc.ents."
     )
     # 3xx: encoders and vectors
     E301 = (

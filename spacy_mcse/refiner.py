@@ -13,6 +13,8 @@ from spacy.tokens import Doc, Span
 from .candidates import SOURCE_ID, Candidate
 from .data import install_extensions, write_entities
 from .errors import Errors, Warnings
+from .filters import IGNORED
+from .lexicons import read_table
 from .lists import ListsPipe
 from .normal import Normal, find_normal
 from .phrases import whole_phrase
@@ -27,7 +29,7 @@ from .refining import (
     refine,
 )
 from .sections import NO_SECTION, find_sections
-from .vocabulary import OTHER
+from .vocabulary import COLUMNS, OTHER
 
 FACTORY = "mcse_entity_refiner"
 DEFAULT_SECTIONS = ["findings", "impression"]
@@ -168,7 +170,7 @@ class EntityRefiner(ListsPipe):
         self.cfg: dict[str, Any] = {
             "spans_in": spans_in,
             "ent_types": _as_list(name, "ent_types", ent_types),
-            "sections": _as_list(name, "sections", sections),
+            "sections": self._known_sections(sections),
             **drops,
             "attach_modifiers": attach_modifiers,
             "attach_assertion": attach_assertion,
@@ -181,6 +183,7 @@ class EntityRefiner(ListsPipe):
         )
         self._seen = 0
         self._matched = False
+        self._warned = False
         install_extensions()
 
     def __call__(self, doc: Doc) -> Doc:
@@ -223,7 +226,7 @@ class EntityRefiner(ListsPipe):
             records.append({"id": key, **_record(refinement.reading, entity)})
         dropped = [
             {
-                "label": item.category,
+                "label": OTHER if item.category == IGNORED else item.category,
                 "reason": item.reason,
                 **words.located(item.start, item.end),
             }
@@ -258,9 +261,13 @@ class EntityRefiner(ListsPipe):
         RETURNS (list[dict]): For each span `assertion`, `cue`, `attributes` and
             `mcse_text`, as in `doc._.clinical_entities`.
         """
+        if not isinstance(doc, Doc):
+            raise TypeError(Errors.E203.format(got=type(doc).__name__))
         reading = read(doc, self.vocabulary)
         found: list[dict[str, Any]] = []
         for span in spans:
+            if not isinstance(span, Span):
+                raise TypeError(Errors.E204.format(got=type(span).__name__))
             phrase = given_phrase(
                 reading, *reading.words.word_range(span.start, span.end)
             )
@@ -287,6 +294,25 @@ class EntityRefiner(ListsPipe):
         yield from super().pipe(stream, batch_size=batch_size)
         self._warn_of_labels(self._seen)
 
+    def _known_sections(self, sections: Optional[Sequence[str]]) -> Optional[list[str]]:
+        """The names of sections in small letters; E105 for one that no list has."""
+        names = _as_list(self.name, "sections", sections)
+        if names is None or "sections" in self._paths:
+            return names
+        rows = read_table("sections", COLUMNS["sections"])
+        known = {row["section"] for row in rows}
+        for section in names:
+            if section.lower() not in known:
+                raise ValueError(
+                    Errors.E105.format(
+                        argument="sections",
+                        component=self.name,
+                        got=repr(section),
+                        allowed=", ".join(sorted(known)),
+                    )
+                )
+        return [section.lower() for section in names]
+
     def _spans_in(self, doc: Doc) -> list[Span]:
         key = self.cfg["spans_in"]
         spans = list(doc.ents if key is None else doc.spans.get(key, ()))
@@ -294,7 +320,7 @@ class EntityRefiner(ListsPipe):
         if wanted is None:
             return spans
         chosen = [span for span in spans if span.label_ in wanted]
-        self._seen += 1
+        self._seen += bool(spans)
         self._matched = self._matched or bool(chosen)
         if self._seen >= WARN_AFTER:
             self._warn_of_labels(self._seen)
@@ -302,9 +328,9 @@ class EntityRefiner(ListsPipe):
 
     def _warn_of_labels(self, seen: int) -> None:
         wanted = self.cfg["ent_types"]
-        if wanted is None or self._matched or not seen:
+        if wanted is None or self._matched or self._warned or not seen:
             return
-        self._matched = True  # once is enough
+        self._warned = True
         warnings.warn(
             Warnings.W101.format(
                 component=self.name,
@@ -370,7 +396,7 @@ def _as_list(
                 component=component,
                 got=f"the string {value!r}",
                 allowed="a list of strings",
-                example=f'{argument} = ["FINDING"]',
+                example=f"{argument} = {json.dumps([value])}",
             )
         )
     return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
