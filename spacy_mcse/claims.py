@@ -178,9 +178,9 @@ def _level(severity: frozenset[str]) -> Optional[tuple[float, float]]:
 
 
 @lru_cache(maxsize=1024)
-def _steps(value: str) -> list[int]:
+def _steps(value: str) -> tuple[int, ...]:
     words = [word.removesuffix("ly") for word in re.findall(r"[a-z]+", value.lower())]
-    return [LEVELS[word] for word in words if word in LEVELS]
+    return tuple(LEVELS[word] for word in words if word in LEVELS)
 
 
 def _merge(mentions: Sequence[Claim]) -> list[Claim]:

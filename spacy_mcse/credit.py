@@ -32,6 +32,7 @@ def similarities(
     span = max(ceiling - floor, 1e-6)
     lowest = settings.min_similarity
     names = [claim.concept for claim in others]
+    is_known = [claim.source.known for claim in others]
     # Plain numbers: reports have few findings, and numpy costs more than it saves.
     table: list[list[float]] = (rows @ columns.T).tolist()
     for claim, line in zip(ones, table, strict=True):
@@ -41,7 +42,11 @@ def similarities(
                 continue
             usable = cosine if math.isfinite(cosine) else 0.0
             similarity = min(max((usable - floor) / span, 0.0), 1.0)
-            line[j] = 0.0 if similarity < lowest else similarity
+            if similarity < lowest:
+                similarity = 0.0
+            elif is_known[j] and claim.source.known:
+                similarity *= settings.related
+            line[j] = similarity
     return table
 
 

@@ -38,6 +38,7 @@ class Entity:
     attributes (dict): Kind to a list of `text`, `value`, `start_char`, `end_char`.
     mcse_text (str): The entity as the paper's Table 1 prints it.
     concept (str): Key shared by synonyms and inflections.
+    known (bool): The word lists have the concept, with all its synonyms.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Entity:
     attributes: dict[str, list[dict[str, Any]]]
     mcse_text: str
     concept: str
+    known: bool = False
 
     @property
     def negated(self) -> bool:
@@ -83,6 +85,7 @@ class NormalStatement:
     mcse_text: str
     concept: str
     denies: tuple[str, ...]
+    known: bool = True  # structures come from the lists only
 
 
 @dataclass(frozen=True)
@@ -204,6 +207,7 @@ def read_entities(doc: Doc) -> tuple[Entity, ...]:
             attributes=record["attributes"],
             mcse_text=record["mcse_text"],
             concept=record["concept"],
+            known=record.get("known", False),
         )
         for span, record in zip(group, group.attrs["records"], strict=True)
     )

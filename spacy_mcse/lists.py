@@ -88,6 +88,4 @@ def _read_list(name: str, path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         kind = OSError if isinstance(error, OSError) else ValueError
         problem = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise kind(
-            Errors.E107.format(name=name, path=path, problem=problem)
-        ) from None
+        raise kind(Errors.E107.format(name=name, path=path, problem=problem)) from None

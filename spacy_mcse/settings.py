@@ -16,6 +16,8 @@ class ScoreSettings:
     """Parameters of the calibrated score; factors are in [0, 1], 1 costs nothing.
 
     min_similarity (float): Calibrated similarity of concepts below this counts as 0.
+    related (float): Factor on the similarity of two different concepts of the word
+        lists: "pleural thickening" is near "pleural effusion" and yet another finding.
     uncertain (float): Factor where one report is certain and the other is not.
     side_missing (float): Factor where only one report states a side; the same for
         the other attributes that end in `_missing`.
@@ -26,6 +28,7 @@ class ScoreSettings:
     """
 
     min_similarity: float = 0.3
+    related: float = 0.5
     uncertain: float = 0.8
     side_missing: float = 0.8
     side_wrong: float = 0.4
@@ -87,7 +90,13 @@ DEFAULTS = ScoreSettings()
 
 def stored_settings(embedding: Embedding) -> ScoreSettings:
     """The settings stored with the vectors of a report, else the defaults."""
-    return _settings(**embedding.scoring) if embedding.scoring else DEFAULTS
+    if not embedding.scoring:
+        return DEFAULTS
+    try:
+        return _settings(**embedding.scoring)
+    except TypeError:
+        # What cannot be hashed is no value of a setting: let the check say so.
+        return ScoreSettings.from_dict(embedding.scoring)
 
 
 # Checked once for all reports of a pipeline. Typed: 1 and 1.0 differ in their hash.

@@ -11,8 +11,7 @@ from stub_pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from spacy_mcse import corpus, pipelines
-from spacy_mcse.cli import app
-from spacy_mcse.cli import io as cli_io
+from spacy_mcse.cli import app, files
 from spacy_mcse.corpus import score, score_corpus
 from spacy_mcse.data import read_entities
 from spacy_mcse.results import MCSEScore
@@ -470,7 +469,7 @@ def test_a_disk_that_is_full_leaves_no_output(nlp, tmp_path, monkeypatch):
     def full(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cli_io.os, "replace", full)
+    monkeypatch.setattr(files.os, "replace", full)
     result = invoke("score", write_csv(tmp_path / "p.csv"))
     assert result.exit_code == 2
     assert "No space left" in errors(result)

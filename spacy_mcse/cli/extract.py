@@ -13,8 +13,10 @@ from ..corpus import EMBEDDER, REFINER, check_pipeline
 from ..data import CLINICAL_KEY, get_dropped_entities, read_entities, read_normal
 from ..errors import Errors
 from ..signature import package_version
-from . import io
+from . import files, terminal
+from .engine import check_engine, load_pipeline
 from .partial import PartialRun
+from .rows import Row, duplicate_ids, read_rows, within
 from .score import RESUME_HINT
 
 OUTPUTS = (".jsonl", ".spacy")
@@ -58,7 +60,7 @@ def extract_cli(
     """
     if output is None:
         output = texts.with_name(f"{texts.stem}.entities.jsonl")
-    with io.exit_codes(RESUME_HINT):
+    with terminal.exit_codes(RESUME_HINT):
         records = extract_file(
             texts,
             output,
@@ -70,8 +72,8 @@ def extract_cli(
             resume=resume,
             force=force,
         )
-    code = io.list_failed(records)
-    io.good(f"Entities of {len(records)} reports in {output}")
+    code = terminal.list_failed(records)
+    terminal.good(f"Entities of {len(records)} reports in {output}")
     raise typer.Exit(code)
 
 
@@ -101,25 +103,25 @@ def extract_file(
     RETURNS (list[dict]): One record per row, with "error" where it failed.
     RAISES (UsageError): For wrong usage or unreadable input.
     """
-    io.check_engine(engine, n_process)
-    ending = io.check_ending(output, OUTPUTS)
-    io.check_outputs(texts, [output], force)
-    rows = io.read_rows(texts, columns)
-    nlp = io.load_pipeline(pipeline)
+    check_engine(engine, n_process)
+    ending = files.check_ending(output, OUTPUTS)
+    files.check_outputs(texts, [output], force)
+    rows = read_rows(texts, columns)
+    nlp = load_pipeline(pipeline)
     try:
         check_pipeline(nlp, [REFINER])
     except ValueError as error:
-        raise io.UsageError(str(error)) from error
-    rows = [io.within(row, columns, nlp.max_length) for row in rows]
-    repeated = io.duplicate_ids(rows)
+        raise terminal.UsageError(str(error)) from error
+    rows = [within(row, columns, nlp.max_length) for row in rows]
+    repeated = duplicate_ids(rows)
     if repeated:
-        io.warn(f"{repeated} rows have the id of an earlier row.")
+        terminal.warn(f"{repeated} rows have the id of an earlier row.")
     header = {
         "command": "extract",
         "version": package_version(),
         "pipeline": f"{nlp.meta['lang']}_{nlp.meta['name']}-{nlp.meta['version']}",
         "refiner": nlp("").spans[CLINICAL_KEY].attrs["refiner"],
-        "input": io.file_hash(texts),
+        "input": files.file_hash(texts),
         "columns": columns,
     }
     run = PartialRun(output, header, resume=resume, force=force)
@@ -141,20 +143,20 @@ def extract_file(
     finally:
         run.close()
     if as_docs:
-        io.write_whole(output, lambda path: _write_docs(path, run.records))
+        files.write_whole(output, lambda path: _write_docs(path, run.records))
     else:
-        io.write_whole(output, lambda path: io.write_jsonl(path, run.records))
+        files.write_whole(output, lambda path: files.write_jsonl(path, run.records))
     run.remove()
     return run.records
 
 
 def _docs(
-    rows: Sequence[io.Row],
+    rows: Sequence[Row],
     nlp: Language,
     batch_size: int,
     n_process: int,
     with_vectors: bool,
-) -> Iterator[tuple[io.Row, Optional[Doc]]]:
+) -> Iterator[tuple[Row, Optional[Doc]]]:
     """The Doc of each row, in order; None for a bad row or one that failed."""
     disable = [
         name
@@ -183,7 +185,7 @@ def _docs(
 
 
 def _record(
-    row: io.Row, doc: Optional[Doc], nlp: Language, as_docs: bool
+    row: Row, doc: Optional[Doc], nlp: Language, as_docs: bool
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"id": row.id, "line": row.line}
     if doc is None:

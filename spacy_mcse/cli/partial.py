@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import Errors
-from .io import UsageError, to_json
+from .files import to_json
+from .terminal import UsageError
 
 
 class PartialRun:

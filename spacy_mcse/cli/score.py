@@ -18,8 +18,10 @@ from ..corpus import (
 )
 from ..errors import Errors
 from ..results import MCSEScore
-from . import io
+from . import files, terminal
+from .engine import check_engine, load_pipeline
 from .partial import PartialRun
+from .rows import Row, duplicate_ids, read_rows, within
 
 OUTPUTS = (".jsonl", ".csv", ".tsv", ".parquet")
 COLUMNS = ("id", "line", *METRICS, "n_reference", "n_candidate", "flags", "error")
@@ -67,7 +69,7 @@ def score_cli(
     """
     if output is None:
         output = pairs.with_name(f"{pairs.stem}.scores.jsonl")
-    with io.exit_codes(RESUME_HINT):
+    with terminal.exit_codes(RESUME_HINT):
         records, totals = score_file(
             pairs,
             output,
@@ -82,9 +84,9 @@ def score_cli(
         )
     typer.echo(_as_table(totals))
     for warning in totals.warnings:
-        io.warn(warning)
-    code = io.list_failed(records)
-    io.good(f"Scores of {totals.n} pairs in {output}")
+        terminal.warn(warning)
+    code = terminal.list_failed(records)
+    terminal.good(f"Scores of {totals.n} pairs in {output}")
     raise typer.Exit(code)
 
 
@@ -116,27 +118,27 @@ def score_file(
     RETURNS (tuple): One record per row, with "error" where it failed, and the summary.
     RAISES (UsageError): For wrong usage or unreadable input.
     """
-    io.check_engine(engine, n_process)
-    ending = io.check_ending(output, OUTPUTS)
+    check_engine(engine, n_process)
+    ending = files.check_ending(output, OUTPUTS)
     outputs = [output] if summary is None else [output, summary]
-    io.check_outputs(pairs, outputs, force)
+    files.check_outputs(pairs, outputs, force)
     if ending == ".parquet":
-        io.import_parquet(output)
+        files.import_parquet(output)
     # Read once before the pipeline is loaded: a wrong file should not cost a load.
-    rows = io.read_rows(pairs, columns)
-    nlp = io.load_pipeline(pipeline)
+    rows = read_rows(pairs, columns)
+    nlp = load_pipeline(pipeline)
     try:
         check_pipeline(nlp)
     except ValueError as error:
-        raise io.UsageError(str(error)) from error
-    rows = [io.within(row, columns, nlp.max_length) for row in rows]
-    repeated = io.duplicate_ids(rows)
+        raise terminal.UsageError(str(error)) from error
+    rows = [within(row, columns, nlp.max_length) for row in rows]
+    repeated = duplicate_ids(rows)
     if repeated:
-        io.warn(f"{repeated} rows have the id of an earlier row.")
+        terminal.warn(f"{repeated} rows have the id of an earlier row.")
     header = {
         "command": "score",
         "signature": str(pipeline_signature(nlp)),
-        "input": io.file_hash(pairs),
+        "input": files.file_hash(pairs),
         "columns": columns,
     }
     run = PartialRun(output, header, resume=resume, force=force)
@@ -146,15 +148,17 @@ def score_file(
         run.close()
     totals = _totals(run.records)
     if summary is not None:
-        text = io.to_json(_summary_record(pairs, run.records, totals), indent=2) + "\n"
-        io.write_whole(summary, lambda path: io.write_text(path, text))
-    io.write_whole(output, lambda path: _write(path, run.records, ending))
+        text = (
+            files.to_json(_summary_record(pairs, run.records, totals), indent=2) + "\n"
+        )
+        files.write_whole(summary, lambda path: files.write_text(path, text))
+    files.write_whole(output, lambda path: _write(path, run.records, ending))
     run.remove()
     return run.records, totals
 
 
 def _score_rows(
-    rows: Sequence[io.Row],
+    rows: Sequence[Row],
     nlp: Language,
     run: PartialRun,
     *,
@@ -177,7 +181,7 @@ def _score_rows(
 
 
 def _records(
-    rows: Sequence[io.Row], nlp: Language, batch_size: int, n_process: int
+    rows: Sequence[Row], nlp: Language, batch_size: int, n_process: int
 ) -> Iterator[dict[str, Any]]:
     """One record per row, in order."""
     sound = [row for row in rows if row.error is None]
@@ -200,7 +204,7 @@ def _records(
         yield record | ({"error": error} if result is None else result.to_dict())
 
 
-def _score_alone(row: io.Row, nlp: Language) -> Optional[MCSEScore]:
+def _score_alone(row: Row, nlp: Language) -> Optional[MCSEScore]:
     texts = ([row.values[side]] for side in SIDES)
     return next(iter_scores(*texts, nlp=nlp, batch_size=1, keep_failed=True))
 
@@ -229,11 +233,11 @@ def _summary_record(
 
 def _write(path: Path, records: Sequence[dict[str, Any]], ending: str) -> None:
     if ending == ".jsonl":
-        io.write_jsonl(path, records)
+        files.write_jsonl(path, records)
     elif ending == ".parquet":
-        io.write_parquet(path, records, COLUMNS)
+        files.write_parquet(path, records, COLUMNS)
     else:
-        io.write_table(path, records, COLUMNS, ending)
+        files.write_table(path, records, COLUMNS, ending)
 
 
 def _as_table(totals: CorpusSummary) -> str:

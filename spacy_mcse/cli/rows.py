@@ -1,42 +1,20 @@
-"""What the commands share: rows in, records out, messages and exit codes.
-
-Errors name files, lines and columns, never the text of a report.
-"""
+"""Rows of input files: one for each report or pair, bad ones in their place."""
 
 import csv
-import hashlib
 import json
-import logging
 import math
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any, NoReturn, Optional
+from typing import Any, Optional
 
-import typer
-from spacy.language import Language
-from spacy.tokens import Doc
-from wasabi.util import ICONS, MESSAGES, locale_escape
-
-from ..corpus import check_processes
 from ..errors import Errors
+from .files import TABLES, check_ending, import_parquet
+from .terminal import UsageError
 
-TABLES = {".csv": ",", ".tsv": "\t"}
 INPUTS = (".csv", ".tsv", ".jsonl", ".parquet")
-ENGINES = ("serial", "ray")
-FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
-# Failed rows that are listed on the terminal; files list all.
-MAX_LISTED = 100
-
-logger = logging.getLogger(__name__)
-
-
-class UsageError(ValueError):
-    """Wrong usage or unreadable input: exit code 2 and nothing written."""
 
 
 @dataclass(frozen=True)
@@ -53,95 +31,6 @@ class Row:
     id: Any = None
     values: dict[str, str] = field(default_factory=dict)
     error: Optional[str] = None
-
-
-# Terminal
-
-
-def fail(error: Exception) -> NoReturn:
-    """Print an error and end with exit code 2."""
-    _say(MESSAGES.FAIL, str(error), typer.colors.RED, err=True)
-    raise typer.Exit(WRONG_USAGE)
-
-
-def warn(text: str) -> None:
-    _say(MESSAGES.WARN, text, typer.colors.YELLOW, err=True)
-
-
-def good(text: str) -> None:
-    _say(MESSAGES.GOOD, text, typer.colors.GREEN, err=False)
-
-
-def _say(kind: str, text: str, color: str, err: bool) -> None:
-    # As wasabi prints it, but not wrapped: paths and commands are there to be copied.
-    icon = str(locale_escape(ICONS[kind]))
-    typer.secho(f"{icon} {text}", fg=color, err=err)
-
-
-def list_failed(records: Sequence[Mapping[str, Any]]) -> int:
-    """Print the rows that failed. RETURNS (int): The exit code, 0 or 1."""
-    failed = [record for record in records if "error" in record]
-    if not failed:
-        return 0
-    warn(f"{len(failed)} of {len(records)} rows failed:")
-    for record in failed[:MAX_LISTED]:
-        typer.echo(f"  {record['error']}", err=True)
-    if len(failed) > MAX_LISTED:
-        typer.echo(f"  and {len(failed) - MAX_LISTED} more", err=True)
-    return FAILED
-
-
-@contextmanager
-def exit_codes(hint: str) -> Iterator[None]:
-    """Turn errors of usage, and an interrupt, into a line and an exit code."""
-    try:
-        yield
-    except UsageError as error:
-        fail(error)
-    except KeyboardInterrupt:
-        warn(hint)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def load_pipeline(name: str) -> Language:
-    """Load the pipeline of a command; a Doc that fails is left out and logged."""
-    from ..pipelines import load
-
-    try:
-        nlp: Language = load(name)
-    except (ValueError, OSError, ImportError) as error:
-        raise UsageError(str(error)) from error
-    # Not `nlp.set_error_handler`: the parser and the recognizer of spaCy 3.8 have no
-    # place for a handler, and it stops at the first of them.
-    nlp.default_error_handler = drop_failed
-    for _, component in nlp.pipeline:
-        if hasattr(component, "set_error_handler"):
-            with suppress(AttributeError):
-                component.set_error_handler(drop_failed)
-    return nlp
-
-
-def drop_failed(name: str, component: Any, docs: list[Doc], error: Exception) -> None:
-    """Error handler for `nlp.pipe`: the row fails, the run goes on.
-
-    The error is named by type only: its message may quote the report.
-    """
-    kind = type(error).__name__
-    logger.warning("'%s' failed on %d documents: %s", name, len(docs), kind)
-
-
-def check_engine(name: str, n_process: int) -> None:
-    if name not in ENGINES:
-        raise UsageError(Errors.E811.format(name=name, allowed=", ".join(ENGINES)))
-    if name == "ray":
-        raise UsageError(Errors.E812.format(name=name, package="ray", extra="ray"))
-    try:
-        check_processes(n_process)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
-# Input
 
 
 def read_rows(path: Path, columns: Mapping[str, str]) -> list[Row]:
@@ -172,10 +61,6 @@ def duplicate_ids(rows: Sequence[Row]) -> int:
     """How many rows have the id of an earlier row."""
     ids = [row.id for row in rows if row.id is not None]
     return len(ids) - len(set(map(repr, ids)))
-
-
-def file_hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _read_table(path: Path, columns: Mapping[str, str], delimiter: str) -> list[Row]:
@@ -331,104 +216,3 @@ def within(row: Row, columns: Mapping[str, str], max_length: int) -> Row:
             )
             return Row(row.line, row.id, error=error)
     return row
-
-
-# Output
-
-
-def check_ending(path: Path, allowed: Sequence[str]) -> str:
-    ending = path.suffix.lower()
-    if ending not in allowed:
-        raise UsageError(Errors.E802.format(path=path, allowed=", ".join(allowed)))
-    return ending
-
-
-def check_outputs(source: Path, outputs: Sequence[Path], force: bool) -> None:
-    """Refuse outputs that cannot be written, before any work is done."""
-    for path in outputs:
-        if path.resolve() == source.resolve():
-            raise UsageError(Errors.E810.format(path=path))
-        if path.is_dir():
-            raise UsageError(Errors.E809.format(path=path, problem="it is a folder"))
-        if not path.parent.is_dir():
-            problem = "there is no such folder"
-            raise UsageError(Errors.E809.format(path=path, problem=problem))
-        if path.exists() and not force:
-            raise UsageError(Errors.E804.format(path=path))
-    if len({path.resolve() for path in outputs}) < len(outputs):
-        problem = "two outputs have this name"
-        raise UsageError(Errors.E809.format(path=outputs[0], problem=problem))
-
-
-def import_parquet(path: Path) -> Any:
-    """RAISES (UsageError): E805 where pyarrow is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        message = Errors.E805.format(path=path, package="pyarrow", extra="eval")
-        raise UsageError(message) from None
-    return pyarrow
-
-
-def to_json(record: Any, indent: Optional[int] = None) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=indent)
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file under another name and put it in place when it is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    except OSError as error:
-        problem = error.strerror or type(error).__name__
-        raise UsageError(Errors.E809.format(path=path, problem=problem)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf8", newline="\n") as file:
-        file.write(text)
-
-
-def write_jsonl(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf8", newline="\n") as file:
-        for record in records:
-            file.write(to_json(record) + "\n")
-
-
-def write_table(
-    path: Path,
-    records: Sequence[Mapping[str, Any]],
-    columns: Sequence[str],
-    ending: str,
-) -> None:
-    """Write some columns of the records as CSV or TSV; what is missing stays empty."""
-    with path.open("w", encoding="utf8", newline="") as file:
-        writer = csv.writer(file, delimiter=TABLES[ending], lineterminator="\n")
-        writer.writerow(columns)
-        for record in records:
-            writer.writerow([_cell(record.get(name)) for name in columns])
-
-
-def write_parquet(
-    path: Path, records: Sequence[Mapping[str, Any]], columns: Sequence[str]
-) -> None:
-    pyarrow = import_parquet(path)
-    table = {name: [_plain(r.get(name)) for r in records] for name in columns}
-    if len({type(value) for value in table["id"] if value is not None}) > 1:
-        table["id"] = [None if v is None else str(v) for v in table["id"]]
-    # A column without any value has no type of its own.
-    for name in ("error", "flags"):
-        table[name] = pyarrow.array(table[name], type=pyarrow.string())
-    pyarrow.parquet.write_table(pyarrow.table(table), path)
-
-
-def _plain(value: Any) -> Any:
-    return " ".join(value) if isinstance(value, list) else value
-
-
-def _cell(value: Any) -> Any:
-    return "" if value is None else _plain(value)

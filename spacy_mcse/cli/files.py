@@ -1,0 +1,116 @@
+"""Files of the commands: checks before the work, and whole files afterwards."""
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+from ..errors import Errors
+from .terminal import UsageError
+
+TABLES = {".csv": ",", ".tsv": "\t"}
+
+
+def check_ending(path: Path, allowed: Sequence[str]) -> str:
+    ending = path.suffix.lower()
+    if ending not in allowed:
+        raise UsageError(Errors.E802.format(path=path, allowed=", ".join(allowed)))
+    return ending
+
+
+def check_outputs(source: Path, outputs: Sequence[Path], force: bool) -> None:
+    """Refuse outputs that cannot be written, before any work is done."""
+    for path in outputs:
+        if path.resolve() == source.resolve():
+            raise UsageError(Errors.E810.format(path=path))
+        if path.is_dir():
+            raise UsageError(Errors.E809.format(path=path, problem="it is a folder"))
+        if not path.parent.is_dir():
+            problem = "there is no such folder"
+            raise UsageError(Errors.E809.format(path=path, problem=problem))
+        if path.exists() and not force:
+            raise UsageError(Errors.E804.format(path=path))
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        problem = "two outputs have this name"
+        raise UsageError(Errors.E809.format(path=outputs[0], problem=problem))
+
+
+def import_parquet(path: Path) -> Any:
+    """RAISES (UsageError): E805 where pyarrow is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        message = Errors.E805.format(path=path, package="pyarrow", extra="eval")
+        raise UsageError(message) from None
+    return pyarrow
+
+
+def file_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def to_json(record: Any, indent: Optional[int] = None) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file under another name and put it in place when it is complete."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+        raise UsageError(Errors.E809.format(path=path, problem=problem)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf8", newline="\n") as file:
+        file.write(text)
+
+
+def write_jsonl(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf8", newline="\n") as file:
+        for record in records:
+            file.write(to_json(record) + "\n")
+
+
+def write_table(
+    path: Path,
+    records: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    ending: str,
+) -> None:
+    """Write some columns of the records as CSV or TSV; what is missing stays empty."""
+    with path.open("w", encoding="utf8", newline="") as file:
+        writer = csv.writer(file, delimiter=TABLES[ending], lineterminator="\n")
+        writer.writerow(columns)
+        for record in records:
+            writer.writerow([_cell(record.get(name)) for name in columns])
+
+
+def write_parquet(
+    path: Path, records: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> None:
+    pyarrow = import_parquet(path)
+    table = {name: [_plain(r.get(name)) for r in records] for name in columns}
+    if len({type(value) for value in table["id"] if value is not None}) > 1:
+        table["id"] = [None if v is None else str(v) for v in table["id"]]
+    # A column without any value has no type of its own.
+    for name in ("error", "flags"):
+        table[name] = pyarrow.array(table[name], type=pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table(table), path)
+
+
+def _plain(value: Any) -> Any:
+    return " ".join(value) if isinstance(value, list) else value
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else _plain(value)
