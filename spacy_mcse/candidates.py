@@ -7,11 +7,13 @@ from .matching import Match
 from .phrases import LONGEST_PHRASE
 from .reading import Reading
 from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State, Term
+from .words import is_nominal
 
 _JOINS = frozenset((",", "and", "or", "/"))
 _GENERIC = "generic"
 # The `kb_id_` of spans whose `id_` is a concept of the word lists.
 SOURCE_ID = "spacy-mcse"
+_SHORTEST_NOUN = 3
 # Taggers take such words for nouns now and then.
 _NO_HEADS = (
     "light_noun",
@@ -247,29 +249,42 @@ def _unknown_words(reading: Reading, covered: set[int]) -> Iterable[Candidate]:
                 break
 
 
+def has_unknown_noun(reading: Reading) -> bool:
+    """Whether a Doc has nouns that no list knows; else its parse is of no use."""
+    return any(
+        is_nominal(pos) and _is_unknown(reading, at)
+        for at, pos in enumerate(reading.words.pos)
+    )
+
+
+def _is_unknown(reading: Reading, at: int) -> bool:
+    """Whether a word may be a finding that no list knows."""
+    words, vocabulary = reading.words, reading.vocabulary
+    return not (
+        reading.term_of[at] is not None
+        or reading.modifier_of[at] is not None
+        or reading.in_cue[at]
+        or not words.is_word[at]
+        or words.is_number[at]
+        or len(words.lower[at]) < _SHORTEST_NOUN
+        or not vocabulary.not_clinical.isdisjoint(words.forms[at])
+        or any(reading.is_class(at, name) for name in _NO_HEADS)
+        or vocabulary.normal.longest(words.surface, at, at + 1) is not None
+    )
+
+
 def _unknown_phrases(
     reading: Reading,
     noun_phrases: Sequence[tuple[int, int]],
     known: Sequence[Candidate],
 ) -> Iterable[Candidate]:
     """Noun phrases outside the lists that something clinical describes."""
-    words = reading.words
     taken = {at for c in known if c.label != ANATOMY for at in range(c.start, c.end)}
     for start, end in noun_phrases:
         head = end - 1
-        if not taken.isdisjoint(range(start, end)):
+        if not taken.isdisjoint(range(start, end)) or not _is_unknown(reading, head):
             continue
-        if not words.is_word[head] or words.is_number[head] or reading.in_cue[head]:
-            continue
-        if reading.category(head) or reading.modifier_of[head] is not None:
-            continue
-        if any(form in reading.vocabulary.not_clinical for form in words.forms[head]):
-            continue
-        if any(reading.is_class(head, name) for name in _NO_HEADS):
-            continue
-        if reading.vocabulary.normal.longest(words.surface, head, end) is not None:
-            continue
-        if is_described(reading, start, head) and len(words.lower[head]) > 2:
+        if is_described(reading, start, head):
             while reading.is_class(start, "determiner") and start < head:
                 start += 1
             yield Candidate(start, end, OTHER, "")

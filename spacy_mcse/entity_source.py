@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans
 
-from .candidates import SOURCE_ID, Candidate, find_candidates
+from .candidates import SOURCE_ID, Candidate, find_candidates, has_unknown_noun
 from .lists import ListsPipe
 from .reading import Reading, read
 
@@ -89,7 +89,9 @@ class EntitySource(ListsPipe):
         RETURNS (list[Span]): `label_` is the category, `id_` the concept, where known.
         """
         reading = read(doc, self.vocabulary)
-        phrases = _noun_phrases(doc, reading) if self.cfg["noun_phrases"] else []
+        phrases: list[tuple[int, int]] = []
+        if self.cfg["noun_phrases"] and has_unknown_noun(reading):
+            phrases = _noun_phrases(doc, reading)
         return [
             _span(doc, reading, candidate)
             for candidate in find_candidates(reading, phrases)

@@ -181,6 +181,7 @@ class EntityRefiner(ListsPipe):
             modifiers=attach_modifiers,
             assertion=attach_assertion,
         )
+        self._fingerprint: Optional[str] = None
         self._seen = 0
         self._matched = False
         self._warned = False
@@ -194,8 +195,11 @@ class EntityRefiner(ListsPipe):
     @property
     def fingerprint(self) -> str:
         """Hash of settings and word lists: equal ones refine alike."""
-        content = json.dumps(self.cfg, sort_keys=True) + self.vocabulary.fingerprint
-        return hashlib.sha256(content.encode("utf8")).hexdigest()[:12]
+        if self._fingerprint is None or self._vocabulary is None:
+            content = json.dumps(self.cfg, sort_keys=True) + self.vocabulary.fingerprint
+            digest = hashlib.sha256(content.encode("utf8")).hexdigest()
+            self._fingerprint = digest[:12]
+        return self._fingerprint
 
     def refine(self, doc: Doc) -> Refinement:
         """Find the clinical entities of a Doc; nothing is written.
@@ -367,16 +371,14 @@ def _counted_words(
 ) -> list[bool]:
     """For each word whether it stands in a section that counts."""
     words = reading.words
-    doc = words.doc
     if sections is None or not len(words):
         return [True] * len(words)
-    found = find_sections(doc.text, headings)
+    found = find_sections(words.text, headings)
     if len(found) == 1 and found[0].name == NO_SECTION:
         return [True] * len(words)
     counted = []
     at = 0
-    for token in words.tokens:
-        start = doc[token].idx
+    for start in words.starts:
         while at + 1 < len(found) and start >= found[at].end_char:
             at += 1
         counted.append(found[at].name in (NO_SECTION, *sections))

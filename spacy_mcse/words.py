@@ -7,12 +7,12 @@ read from the text: parsers trained on news split report style in odd places.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from spacy.attrs import LEMMA, ORTH, POS, SPACY, TAG
-from spacy.strings import get_string_id
+from spacy.attrs import LEMMA, ORTH, POS, SPACY
 from spacy.symbols import NOUN, PROPN
 from spacy.tokens import Doc
 
@@ -28,7 +28,6 @@ _SENTENCE_END = re.compile(r"^(?:[.!;]|\.{2,}|…)$")
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 # How a question mark is written in the cue lists: in front of or after a phrase.
 QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
-_FINITE_TAGS = frozenset(get_string_id(tag) for tag in ("VBZ", "VBP", "VBD", "MD"))
 
 
 class WordType(NamedTuple):
@@ -51,30 +50,34 @@ class WordType(NamedTuple):
 class Words:
     """The words of a Doc with what the rules need of each, by index.
 
+    text (str): The report.
     lower (list[str]): The word in lower case.
     surface (list[tuple]): The word alone, for lists where inflection matters (cues).
     forms (list[tuple]): The word, its singular, its lemma: for all other lists.
     is_word (list[bool]): False for punctuation.
     is_number (list[bool]): "12", "1.2"; number words are in the word lists.
     tokens (list[int]): Index of the token in the Doc.
+    starts (list[int]): Offset of the first character in the report.
+    ends (list[int]): Offset after the last character.
     sentences (list[tuple]): Start and end word of each sentence.
     sentence_of (list[int]): Index of the sentence of each word.
     pos (list[int]): Coarse part of speech (spacy.symbols), 0 where not tagged.
-    finite (list[bool]): Tagged as a finite verb.
+    word_of_token (list[int]): For each token, and behind the last one, the next word.
     """
 
-    doc: Doc
-    lower: list[str]
-    surface: list[tuple[str]]
-    forms: list[tuple[str, ...]]
-    is_word: list[bool]
-    is_number: list[bool]
-    tokens: list[int]
-    sentences: list[tuple[int, int]]
-    sentence_of: list[int]
-    pos: list[int]
-    finite: list[bool]
-    word_of_token: list[int]
+    text: str
+    lower: list[str] = field(default_factory=list)
+    surface: list[tuple[str]] = field(default_factory=list)
+    forms: list[tuple[str, ...]] = field(default_factory=list)
+    is_word: list[bool] = field(default_factory=list)
+    is_number: list[bool] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    sentences: list[tuple[int, int]] = field(default_factory=list)
+    sentence_of: list[int] = field(default_factory=list)
+    pos: list[int] = field(default_factory=list)
+    word_of_token: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -83,25 +86,13 @@ class Words:
         """First and last-plus-one token of words[start:end]."""
         return self.tokens[start], self.tokens[end - 1] + 1
 
-    def text(self, start: int, end: int) -> str:
-        """words[start:end] as they stand in the report."""
-        first, last = self.token_range(start, end)
-        return self.doc[first:last].text
-
-    def offsets(self, start: int, end: int) -> tuple[int, int]:
-        """Character offsets of words[start:end] in the report."""
-        first, last = self.token_range(start, end)
-        span = self.doc[first:last]
-        return span.start_char, span.end_char
-
-    def located(self, start: int, end: int) -> dict:
+    def located(self, start: int, end: int) -> dict[str, Any]:
         """words[start:end] with offsets, as it is stored in a record."""
-        first, last = self.token_range(start, end)
-        span = self.doc[first:last]
+        first, last = self.starts[start], self.ends[end - 1]
         return {
-            "text": span.text,
-            "start_char": span.start_char,
-            "end_char": span.end_char,
+            "text": self.text[first:last],
+            "start_char": first,
+            "end_char": last,
         }
 
     def word_range(self, start: int, end: int) -> tuple[int, int]:
@@ -113,21 +104,25 @@ def read_words(doc: Doc) -> Words:
     """Read the words of a Doc, in one pass.
 
     doc (Doc): Tags and lemmas are used where present.
-    RETURNS (Words): Refers to the Doc, copies no text.
+    RETURNS (Words): The words; nothing is written.
     """
     # One array for all: making a Token object for each word costs far more.
-    columns = doc.to_array([ORTH, SPACY, POS, TAG, LEMMA])
+    columns = doc.to_array([ORTH, SPACY, POS, LEMMA])
     strings = doc.vocab.strings
-    kinds = [word_type(strings[orth]) for orth in columns[:, 0].tolist()]
+    texts = [strings[orth] for orth in columns[:, 0].tolist()]
+    kinds = list(map(word_type, texts))
     spaces = columns[:, 1].tolist()
     poses = columns[:, 2].tolist()
-    tags = columns[:, 3].tolist()
-    lemmas = columns[:, 4].tolist()
+    lemmas = columns[:, 3].tolist()
     n = len(kinds)
+    pieces = [
+        text + " " if space else text for text, space in zip(texts, spaces, strict=True)
+    ]
+    offsets = list(accumulate(map(len, pieces), initial=0))
+    words = Words("".join(pieces))
     hidden: set[int] = set()
     if any(kind.is_bracket for kind in kinds):
-        hidden = _tokens_in_brackets(doc)
-    words = Words(doc, [], [], [], [], [], [], [], [], [], [], [])
+        hidden = _tokens_in_brackets(doc, words.text)
     after_newline = True
     start = 0
     for i, kind in enumerate(kinds):
@@ -174,8 +169,9 @@ def read_words(doc: Doc) -> Words:
         words.is_word.append(kind.is_word)
         words.is_number.append(kind.is_number)
         words.tokens.append(i)
+        words.starts.append(offsets[i])
+        words.ends.append(offsets[i] + len(texts[i]))
         words.pos.append(poses[i])
-        words.finite.append(tags[i] in _FINITE_TAGS)
         words.sentence_of.append(len(words.sentences))
         if lower == QUESTION_AFTER:
             start = _close(words, start)
@@ -210,10 +206,10 @@ def is_nominal(pos: int) -> bool:
     return pos in (NOUN, PROPN)
 
 
-def _tokens_in_brackets(doc: Doc) -> set[int]:
+def _tokens_in_brackets(doc: Doc, text: str) -> set[int]:
     """Tokens of "[**...**]" marks, which tokenizers cut to pieces."""
     hidden: set[int] = set()
-    for match in _REMOVED_IN_BRACKETS.finditer(doc.text):
+    for match in _REMOVED_IN_BRACKETS.finditer(text):
         span = doc.char_span(*match.span(), alignment_mode="contract")
         if span is not None:
             hidden.update(range(span.start, span.end))
