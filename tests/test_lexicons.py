@@ -86,7 +86,8 @@ def test_list_reads_with_all_columns_filled_in(name):
 def test_list_starts_with_title_source_and_licence(name):
     text = (files("spacy_mcse.lexicons") / f"{name}.tsv").read_text("utf8")
     title, source, licence, header = text.splitlines()[:4]
-    assert title.startswith("# ") and len(title) > 10
+    assert title.startswith("# ")
+    assert len(title) > 10
     assert source == (
         "# source: compiled for this package by its authors from general "
         "radiology vocabulary"
@@ -105,8 +106,9 @@ def test_every_line_has_as_many_cells_as_the_header(name):
 
 @pytest.mark.parametrize("name", LEAST_TERMS)
 def test_list_has_enough_terms(name):
-    assert sum(len(split_terms(row["terms"])) for row in rows_of(name)) >= (
-        LEAST_TERMS[name]
+    assert (
+        sum(len(split_terms(row["terms"])) for row in rows_of(name))
+        >= (LEAST_TERMS[name])
     )
 
 
@@ -151,7 +153,7 @@ def test_no_term_is_in_two_lists():
                 assert owner.setdefault(term, name) == name, term
 
 
-@pytest.mark.parametrize("name,column", ALLOWED)
+@pytest.mark.parametrize(("name", "column"), ALLOWED)
 def test_kinds_are_from_the_allowed_sets(name, column):
     assert {row[column] for row in rows_of(name)} <= ALLOWED[name, column]
 
@@ -190,7 +192,8 @@ def test_abnormal_states_name_known_findings_and_anatomy():
         else:
             assert row["concept"] in findings, row
             assert set(split_terms(row["anatomy"])) <= anatomy, row
-        assert split_terms(row["adjectives"]) and not row["generic"], row
+        assert split_terms(row["adjectives"]), row
+        assert not row["generic"], row
 
 
 def test_abnormal_states_for_any_structure_are_last():
@@ -209,7 +212,7 @@ def test_no_state_of_one_structure_means_two_findings():
 
 
 @pytest.mark.parametrize(
-    "term,concept",
+    ("term", "concept"),
     [
         ("enlarged heart", "cardiomegaly"),
         ("cardiac enlargement", "cardiomegaly"),
@@ -235,4 +238,5 @@ def test_synonyms_share_a_concept(term, concept):
 def test_suffix_exceptions_have_the_suffix():
     for row in rows_of("suffixes"):
         for word in split_terms(row["exceptions"]):
-            assert word.endswith(row["suffix"]) and " " not in word, row
+            assert word.endswith(row["suffix"]), row
+            assert " " not in word, row
