@@ -47,7 +47,7 @@ class ScoreSettings:
     ignore_change: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name, value in list(vars(self).items()):
             if isinstance(getattr(ScoreSettings, name), bool):
                 valid, allowed = isinstance(value, bool), "true, false"
             else:
@@ -61,6 +61,9 @@ class ScoreSettings:
                 raise ValueError(
                     Errors.E407.format(name=name, got=repr(value), allowed=allowed)
                 )
+            if not isinstance(value, bool):
+                # 1 and 1.0 are one setting and must have one hash.
+                object.__setattr__(self, name, float(value))
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "ScoreSettings":
