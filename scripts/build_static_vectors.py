@@ -28,14 +28,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from spacy_mcse.encoders import (
-    StaticEncoder,
-    StaticWeights,
-    TransformerEncoder,
-    calibrate,
-    calibration_pairs,
-    normalize_words,
-)
+from spacy_mcse.calibration import calibrate, calibration_pairs
+from spacy_mcse.static_encoder import StaticEncoder, StaticWeights, normalize_words
+from spacy_mcse.transformer_encoder import TransformerEncoder
 
 NAME = "static-cxr-1"
 SEED = 13

@@ -5,23 +5,19 @@ from typing import Any, Optional
 
 from .data import ATTRIBUTES
 from .matching import Match
+from .measures import read_size
 from .phrases import LONGEST_PHRASE, Phrase, degree_start, place_end, skip_articles
 from .reading import Modifier, Reading
 from .vocabulary import ANATOMY, FINDING
 
-_MM_PER_UNIT = {"mm": 1.0, "millimeter": 1.0, "millimetre": 1.0, "cm": 10.0}
-_MM_PER_UNIT |= {"millimeters": 1.0, "millimetres": 1.0, "centimeter": 10.0}
-_MM_PER_UNIT |= {"centimeters": 10.0, "centimetre": 10.0, "centimetres": 10.0}
 _MEASURING = frozenset(("measuring", "measures", "measured", "measure", "sized"))
 _JOINS = frozenset(("and", "or", "/", "and/or"))
-_TIMES = frozenset(("x", "by", "×"))
 # Letters in which an adjective and its noun agree: "aortic" and "aorta".
 _STEM = 5
 # How many words of a predicate ("is now slightly larger") are read after a verb.
 _MAX_PREDICATE = 8
 # How many words behind a phrase may describe it.
 _MAX_BEHIND = 40
-_MAX_MEASURES = 3
 
 
 def describe(
@@ -56,6 +52,13 @@ def describe(
     return {kind: found[kind] for kind in ATTRIBUTES if found.get(kind)}
 
 
+def place_of(reading: Reading, start: int, end: int) -> dict[str, list[dict[str, Any]]]:
+    """The sides and places that words[start:end] name, as `describe` gives them."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    _collect(reading, start, end, found)
+    return {kind: found[kind] for kind in ("side", "location") if found.get(kind)}
+
+
 def _stems(phrase: str) -> set[str]:
     return {word[:_STEM] for word in phrase.split()}
 
@@ -68,7 +71,7 @@ def _in_span(
     The head's own words describe it unless they are what its concept is about:
     "apical pneumothorax" is a pneumothorax that is apical.
     """
-    yield phrase.start, phrase.head_start
+    yield phrase.start, phrase.skipped[0] or phrase.head_start
     if phrase.is_predicate:
         # "the heart is [mildly] enlarged", not "aorta is [calcified and] tortuous"
         start = degree_start(reading, phrase)
@@ -97,7 +100,7 @@ def _collect(
     """Add what words[start:end] say to the attributes found so far."""
     at = start
     while at < end:
-        size = _size(reading, at, end)
+        size = read_size(reading, at, end)
         if size is not None:
             stop, millimetres = size
             _add(reading, found, "size", millimetres, at, stop)
@@ -157,30 +160,6 @@ def _add(
     items.append({"value": value, **located})
 
 
-def _size(reading: Reading, at: int, end: int) -> Optional[tuple[int, list[float]]]:
-    """ "12 x 9 mm", "1.2 cm": the word after it and the measures in millimetres."""
-    words = reading.words
-    measures: list[tuple[float, float]] = []  # a number and its unit, 0 for none yet
-    while at < end and words.is_number[at] and len(measures) < _MAX_MEASURES:
-        number = _number(words.lower[at])
-        at += 1
-        unit = _MM_PER_UNIT.get(words.lower[at], 0.0) if at < end else 0.0
-        measures.append((number, unit))
-        at += unit > 0
-        if not (at + 1 < end and words.lower[at] in _TIMES and words.is_number[at + 1]):
-            break
-        at += 1
-    # "12 x 9 mm": the last unit is that of the numbers in front of it too.
-    last = measures[-1][1] if measures else 0.0
-    if not last:
-        return None
-    return at, [round(number * (unit or last), 3) for number, unit in measures]
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", "."))
-
-
 def _change_in_front(
     reading: Reading, phrase: Phrase, first: int
 ) -> Iterable[tuple[int, int]]:
@@ -198,6 +177,7 @@ def _change_in_front(
             words.lower[before] in ("of", "in")
             or reading.is_class(before, "determiner")
             or reading.is_class(before, "light_noun")
+            or reading.is_class(before, "size_noun")
             or (words.lower[before] in ("or", "and", ",") and start < stop)
         ):
             at = before
@@ -217,7 +197,7 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
         if lower == "(":
             at += 1
             continue
-        size = _size(reading, at, last)
+        size = read_size(reading, at, last)
         if size is not None:
             yield at, size[0]
             at = size[0]
@@ -248,7 +228,10 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
             after = skip_articles(reading, after, last)
             stop = place_end(reading, after, last)
             if stop == after:
-                return
+                if read_size(reading, after, last) is None:
+                    return
+                at = after  # "nodule of 5 mm in the left base"
+                continue
             yield after, stop
             at = stop
             continue
@@ -257,34 +240,40 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
             at += 1
             if at >= last:
                 return
-            size = _size(reading, at, last)
+            if lower == ")" and reading.after_class(at, last, "place_preposition") > at:
+                continue
+            size = read_size(reading, at, last)
             if words.lower[at] in _MEASURING or (
                 size is not None and (size[0] >= last or not words.is_word[size[0]])
             ):
                 continue
             # Only what stands alone: in ", left nodule" another phrase begins.
-            match = reading.modifier_of[at]
-            if match is None or match.start != at or match.end - at > 3:
+            stop = _predicate_end(reading, at, last)
+            if stop == at or not _stands_alone(reading, stop, last):
                 return
-            alone = match.end >= last or not words.is_word[match.end]
-            # "[, stable] in the left base"
-            is_change = reading.kinds(at) == {"change"} and not (
-                alone
-                or reading.category(match.end)
-                or reading.modifier_of[match.end] is not None
-            )
-            if not (alone or is_change):
-                return
-            yield at, match.end
-            at = match.end
+            yield at, stop
+            at = stop
             continue
         if reading.kinds(at) and reading.kinds(at) <= {"change"}:
             match = reading.modifier_of[at]
             stop = match.end if match is not None else at + 1
-            if stop < last and reading.category(stop) not in ("",):
+            if stop < last and reading.category(stop):
                 return
             yield at, stop
             at = stop
+            # "remains [small]"
+            stop = _predicate_end(reading, at, last)
+            if stop > at and _stands_alone(reading, stop, last):
+                yield at, stop
+                at = stop
+            continue
+        if lower == ":":
+            stop = _predicate_end(reading, at + 1, last)
+            if stop > at + 1:
+                yield at + 1, stop
+            return
+        if reading.is_class(at, "adverb"):
+            at += 1
             continue
         noticed = reading.after_class(at, last, "noticed")
         if noticed > at:
@@ -300,6 +289,16 @@ def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, 
                 return
             continue
         return
+
+
+def _stands_alone(reading: Reading, at: int, last: int) -> bool:
+    """Whether describing words end here: at a stop, a place or a loose word."""
+    return (
+        at >= last
+        or not reading.words.is_word[at]
+        or reading.after_class(at, last, "place_preposition") > at
+        or (reading.category(at) == "" and not reading.in_cue[at])
+    )
 
 
 def _leads_on(reading: Reading, at: int, last: int) -> bool:
@@ -321,7 +320,7 @@ def _predicate_end(reading: Reading, start: int, last: int) -> int:
         if (
             reading.modifier_of[at] is not None
             or reading.is_class(at, "adverb")
-            or reading.words.lower[at] in ("and", "in", "size")
+            or reading.words.lower[at] in ("and", "in", "size", "to")
         ):
             at += 1
         else:

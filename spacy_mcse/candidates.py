@@ -166,11 +166,9 @@ def _adjectives_behind(
             at = match.end
             continue
         copula = reading.after_class(at, last, "copula")
-        if copula > at:
-            if seen_verb and not reading.is_class(at, "adverb"):
-                return
-            seen_verb = True
-            at = copula
+        if copula > at or (words.lower[at] == ":" and not seen_verb):
+            seen_verb = True  # "heart: enlarged"
+            at = max(copula, at + 1)
             continue
         if (
             reading.is_class(at, "adverb")

@@ -134,11 +134,11 @@ def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
 
 
 def _normal_claims(statement: NormalStatement) -> list[Claim]:
-    values = _UNSTATED
     # "The left lung is clear" says nothing about the right one.
-    sides = {"left", "right"}.intersection(statement.mcse_text.split())
-    if sides:
-        values = _UNSTATED | {"side": frozenset(sides)}
+    values = _UNSTATED | {
+        kind: frozenset(str(item["value"]) for item in items)
+        for kind, items in statement.attributes.items()
+    }
     # A statement that denies nothing is still a statement that something is normal.
     return [
         Claim(

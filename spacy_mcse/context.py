@@ -13,12 +13,17 @@ from .reading import Reading
 from .vocabulary import ANATOMY, Cue
 
 _LONGEST_CUE = 6  # words
+_LONGEST_ASIDE = 12
 # No cue speaks of a phrase that is further away, however long a sentence without
 # full stops goes on.
 _REACH = 60
 # "no large effusion", "no new opacity"
 _DENIABLE = frozenset(("large", "severe", "new", "worse", "interval"))
 _CONJUNCTIONS = frozenset(("or", "nor", "and", "/"))
+_AFTER_CHANGE = frozenset(("in", "of", "to", "from", "since"))
+_ASIDES = frozenset(
+    ("which", "that", "seen", "noted", "previously", "described", "now")
+)
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
 
 
@@ -36,20 +41,20 @@ class _Found(NamedTuple):
 
 
 def assess_phrase(
-    reading: Reading, start: int, end: int, is_predicate: bool = False
+    reading: Reading, start: int, end: int, inner_end: int = 0
 ) -> Assertion:
     """Decide the assertion of words[start:end].
 
     reading (Reading): The marked words of the Doc.
     start (int): First word of the phrase.
     end (int): Word after the phrase.
-    is_predicate (bool): The phrase is a whole clause, "heart is not enlarged", and a
-        cue within it speaks of the phrase.
+    inner_end (int): In a phrase that is a whole clause, "heart is not enlarged", a cue
+        in front of this word speaks of the phrase; 0 for all others.
     RETURNS (Assertion): 'present' without a cue where nothing speaks against it.
     """
     first, last = reading.sentence(start)
     last = min(last, end + _REACH)
-    inside = _inside(reading, start, end) if is_predicate else None
+    inside = _inside(reading, start, inner_end)
     before = _before(reading, first, start)
     after = _after(reading, end, last)
     for polarity in (ABSENT, UNCERTAIN):
@@ -67,7 +72,7 @@ def _inside(reading: Reading, start: int, end: int) -> Optional[_Found]:
     """A negation within the phrase: "heart is not enlarged"."""
     for at in range(start + 1, end):
         cue = reading.cue_starting.get(at)
-        if cue is not None and cue.end < end:
+        if cue is not None and cue.end <= end:
             meaning = _meaning(cue, "forward")
             if meaning is not None and not is_masked(reading, cue, end):
                 return _Found(meaning.polarity, cue.start, cue.end)
@@ -97,6 +102,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
                 continue
             if forward is not None:
                 if forward.polarity == ABSENT:
+                    if forward.scope == "phrase" and _is_not_whole(reading, cue):
+                        return uncertain
                     if (
                         clause_ended
                         or denial_ended
@@ -131,6 +138,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
             continue
         at -= 1
         word = words.lower[at]
+        if word == "," and at in reading.cue_ending:
+            continue  # "less likely, pneumonia"
         if word == ",":
             closed = True
             crossed_phrase = True
@@ -174,6 +183,8 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
                     return None
                 if reaches_on and cue.start > end:
                     return None
+                if any(reading.is_class(i, "partial") for i in range(end, cue.end)):
+                    return None  # "has almost resolved"
                 return _Found(backward.polarity, cue.start, cue.end)
             if _meaning(cue, "mask") or _meaning(cue, "carrier"):
                 if _meaning(cue, "carrier"):
@@ -189,6 +200,10 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
         if word == ":":
             end = at + 1 if at == end else end
         elif word == ",":
+            aside = _aside_end(reading, at, last)
+            if aside > at:
+                at = aside
+                continue
             commas += 1
             joined = False
         elif word in ("and", "or", "nor", "/"):
@@ -206,10 +221,38 @@ def _cue_into(reading: Reading, first: int, start: int) -> Optional[_Found]:
     for at in range(max(first, start - _LONGEST_CUE), start):
         cue = reading.cue_starting.get(at)
         if cue is not None and cue.end > start:
+            # "no" of "[no increase] in heart size": the mask must not hide the cue
+            # where the phrase itself begins within it.
+            cues, surface = reading.vocabulary.cues, reading.words.surface
+            cue = cues.longest(surface, at, start) or cue
             forward = _meaning(cue, "forward")
             if forward is not None and not is_masked(reading, cue, start):
                 return _Found(forward.polarity, cue.start, start)
     return None
+
+
+def _is_not_whole(reading: Reading, cue: Match[tuple[Cue, ...]]) -> bool:
+    """Whether a resolution is denied or partial: "not yet resolved", "nearly"."""
+    for back in (0, 1):
+        before = reading.cue_ending.get(cue.start - back)
+        if before is not None and _meaning(before, "forward"):
+            return True
+        if cue.start - back > 0 and reading.is_class(cue.start - back - 1, "partial"):
+            return True
+    return False
+
+
+def _aside_end(reading: Reading, comma: int, last: int) -> int:
+    """The word after ", seen earlier on the left,"; the comma itself where none is."""
+    words = reading.words
+    if comma + 1 >= last or words.lower[comma + 1] not in _ASIDES:
+        return comma
+    for at in range(comma + 1, min(last, comma + _LONGEST_ASIDE)):
+        if words.lower[at] == ",":
+            return at + 1
+        if reading.category(at) not in ("", ANATOMY):
+            break
+    return comma
 
 
 def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]], stop: int) -> bool:
@@ -224,13 +267,17 @@ def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]], stop: int) -> bool:
     words = reading.words
     last = min(stop, reading.sentence(cue.start)[1])
     at = cue.end
-    while at < last and (
-        reading.modifier_of[at] is not None and words.lower[at] != "interval"
+    # "no appreciable", "not much", "has not been any": whatever stands in front of it.
+    while at < min(last, cue.end + _LONGEST_CUE) and not (
+        reading.is_class(at, "change_noun")
+        or not words.is_word[at]
+        or reading.category(at) not in ("", ANATOMY)
+        or words.lower[at] in _AFTER_CHANGE
     ):
         at += 1
     while at < last and reading.is_class(at, "change_noun"):
         at += 1
-        if at < last and words.lower[at] in ("in", "of", "to", "from", "since"):
+        if at < last and words.lower[at] in _AFTER_CHANGE:
             return True
         if at < last and reading.category(at) not in ("", ANATOMY):
             return False

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from .claims import Claim, Claims
 from .data import Entity
 
+# Words of change with which a denial speaks of something beyond what is known.
+BEYOND = frozenset(("new", "additional", "worse", "recurrent"))
+
 
 def take_denied(
     findings: Sequence[Claim], other: Claims
@@ -76,9 +79,15 @@ def rules_out(denial: Claim, claim: Claim) -> bool:
     claim (Claim): A finding.
     RETURNS (bool): Whether the denial contradicts the finding.
     """
+    is_normal = not isinstance(denial.source, Entity)
+    if isinstance(denial.source, Entity) and isinstance(claim.source, Entity):
+        # "No new opacity" leaves room for an old one, "no other" for this one.
+        beyond = denial.source.values("change") & BEYOND
+        if beyond and not beyond & claim.source.values("change"):
+            return False
     for kind in ("side", "location", "quality"):
         one, other = denial.values[kind], claim.values[kind]
-        if one and other and not one & other:
+        if one and not one & other and (other or is_normal):
             return False
     if denial.level is not None and (
         claim.level is None or claim.level[1] < denial.level[0]

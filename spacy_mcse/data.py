@@ -7,7 +7,7 @@ values, since only these survive a default `DocBin`, `to_bytes` and worker proce
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -77,6 +77,7 @@ class NormalStatement:
     mcse_text (str): The statement in lower case with plain white space.
     concept (str): What is normal ("heart", "lung").
     denies (tuple): Concepts of findings that it rules out.
+    attributes (dict): `side` and `location` that it is confined to.
     """
 
     text: str
@@ -85,6 +86,7 @@ class NormalStatement:
     mcse_text: str
     concept: str
     denies: tuple[str, ...]
+    attributes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     known: bool = True  # structures come from the lists only
 
 
@@ -226,6 +228,7 @@ def read_normal(doc: Doc) -> tuple[NormalStatement, ...]:
             mcse_text=record["mcse_text"],
             concept=record["concept"],
             denies=tuple(record["denies"]),
+            attributes=record["attributes"],
         )
         for span, record in zip(group, group.attrs["records"], strict=True)
     )
@@ -373,13 +376,20 @@ SPAN_GETTERS = {
 
 def install_extensions() -> None:
     """Register the getters on Doc and Span once; never replace another package's."""
-    _install(Doc, DOC_GETTERS)
-    _install(Span, SPAN_GETTERS)
+    for target, getters in ((Doc, DOC_GETTERS), (Span, SPAN_GETTERS)):
+        for name, getter in getters.items():
+            install_extension(target, name, getter=getter)
 
 
-def _install(target: Any, getters: Mapping[str, Callable[..., Any]]) -> None:
-    for name, getter in getters.items():
-        if not target.has_extension(name):
-            target.set_extension(name, getter=getter)
-        elif target.get_extension(name)[2] is not getter:
-            warnings.warn(Warnings.W201.format(name=name), stacklevel=3)
+def install_extension(
+    target: Any,
+    name: str,
+    *,
+    getter: Optional[Callable[..., Any]] = None,
+    method: Optional[Callable[..., Any]] = None,
+) -> None:
+    """Register a getter or a method once; warn where another package has the name."""
+    if not target.has_extension(name):
+        target.set_extension(name, getter=getter, method=method)
+    elif target.get_extension(name)[1:3] != (method, getter):
+        warnings.warn(Warnings.W201.format(name=name), stacklevel=3)

@@ -16,6 +16,7 @@ from spacy.util import minibatch
 from .corpus import doc_score
 from .data import (
     Embedding,
+    install_extension,
     install_extensions,
     read_embedding,
     read_entities,
@@ -257,8 +258,7 @@ def doc_similarity(doc: Doc, other: Doc) -> float:
 def install() -> None:
     """Register the extensions of Doc and Span, once."""
     install_extensions()
-    if not Doc.has_extension("mcse"):
-        Doc.set_extension("mcse", method=doc_score)
+    install_extension(Doc, "mcse", method=doc_score)
 
 
 def _ignore_lost_hooks_in_workers() -> None:

@@ -99,7 +99,10 @@ class EntitySource(ListsPipe):
 
     def set_annotations(self, doc: Doc, spans: list[Span]) -> None:
         """Write candidates to the span group and, without overlaps, to `doc.ents`."""
-        own = list(doc.ents) if self.cfg["keep_ents"] else []
+        own = []
+        if self.cfg["keep_ents"]:
+            # Not what an earlier call of this component put there.
+            own = [span for span in doc.ents if span.kb_id_ != SOURCE_ID]
         doc.spans[self.cfg["spans_key"]] = [*own, *spans]
         if self.cfg["annotate_ents"]:
             taken = {token.i for span in own for token in span}

@@ -152,8 +152,8 @@ class Errors(metaclass=ErrorsWithCodes):
     E810 = "{path} is the input file. Choose another output file."
     E811 = "Unknown engine '{name}'. Allowed: {allowed}."
     E812 = (
-        "The engine '{name}' needs {package}, which is not installed. "
-        'Get it with: pip install "spacy-mcse[{extra}]"'
+        "The engine '{name}' is planned and not in this version of spacy_mcse. "
+        "Allowed: {allowed}."
     )
     # 82x: rows of a file, reported in the output and skipped
     E821 = "line {line}: not valid JSON"
@@ -173,5 +173,6 @@ class Warnings(metaclass=ErrorsWithCodes):
     )
     W201 = (
         "The attribute span._.{name} or doc._.{name} was set by another package and "
-        "is kept as it is. Read the values through spacy_mcse.data instead."
+        "is kept as it is. Read the values through spacy_mcse.data instead, scores "
+        "through spacy_mcse.score."
     )

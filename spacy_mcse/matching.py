@@ -1,19 +1,31 @@
 """Longest-match lookup of multi-word terms over a sequence of words."""
 
 from collections.abc import Iterable, Sequence
-from typing import Generic, NamedTuple, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Optional, TypeVar
 
 T = TypeVar("T")
 # No word is None, so it can mark the end of a term inside the tree of words.
 _END = None
 
 
-class Match(NamedTuple, Generic[T]):
-    """A term found in words[start:end]."""
+if TYPE_CHECKING:
 
-    start: int
-    end: int
-    value: T
+    class Match(NamedTuple, Generic[T]):
+        """A term found in words[start:end]."""
+
+        start: int
+        end: int
+        value: T
+
+else:
+
+    class Match(NamedTuple):
+        """A term found in words[start:end]."""
+
+        # Python 3.10 has no generic named tuples.
+        start: int
+        end: int
+        value: Any
 
 
 class TermMatcher(Generic[T]):

@@ -1,8 +1,9 @@
 """The published metric: equations 1 and 2 of Gholipour Picha et al. 2024.
 
 What the paper leaves open follows the authors' code. The known faults of the metric
-(omission is free once the rest matches exactly, one entity against one is always
-0.5, no value under 0.5) are kept: see `score.py` for the calibrated score.
+(omission is free once the rest matches exactly, one entity against one is 0.5, less
+than that only where all cosines are 0 or less) are kept: see `score.py` for the
+calibrated score.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
 """Statements that something is normal: "heart size is normal", "lungs are clear"."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .attributes import place_of
 from .context import is_masked
 from .matching import Match
 from .reading import Reading
@@ -13,18 +14,23 @@ _JOINS_BETWEEN = ("and", "or", "/")
 # "negative for", "clear of": what follows is denied, nothing is called normal.
 _TAKE_OBJECT = ("for", "of")
 _FILLERS = ("appearing", "appearance", "of", "the")
+_WHOLE_LUNG = _LUNG = "lung"
 _EXAMINATION = "examination"
 # How far an adjective may stand from its structure in a list of structures.
 _MAX_LIST = 14
 
 
 class Normal(NamedTuple):
-    """words[start:end] say that `concept` is normal, which denies findings."""
+    """words[start:end] say that `concept` is normal, which denies findings.
+
+    attributes (dict): The side and, for a part of a lung, the place that is meant.
+    """
 
     start: int
     end: int
     concept: str
     denies: tuple[str, ...]
+    attributes: dict[str, list[dict[str, Any]]]
 
 
 def find_normal(reading: Reading) -> list[Normal]:
@@ -52,14 +58,27 @@ def find_normal(reading: Reading) -> list[Normal]:
                     if term.value.category == ANATOMY
                     else _EXAMINATION
                 )
-                found[start, end] = Normal(
-                    start, end, concept, vocabulary.denied_by(concept)
-                )
+                denies = vocabulary.denied_by(concept, match.value)
+                attributes = _place(reading, start, end, last, concept)
+                found[start, end] = Normal(start, end, concept, denies, attributes)
             if not structures and _is_whole_sentence(reading, match, first, last):
                 denies = vocabulary.denied_by(_EXAMINATION)
-                found[first, last] = Normal(first, last, _EXAMINATION, denies)
+                start, end = match.start, match.end
+                found[start, end] = Normal(start, end, _EXAMINATION, denies, {})
             end_of_previous = match.end
     return [found[key] for key in sorted(found)]
+
+
+def _place(
+    reading: Reading, start: int, end: int, last: int, concept: str
+) -> dict[str, list[dict[str, Any]]]:
+    """What a statement is confined to: "right upper lobe is clear", "on the left"."""
+    while end < last and reading.kinds(end) & {"side"}:
+        end += 1
+    found = place_of(reading, start, end)
+    if concept == _WHOLE_LUNG or reading.vocabulary.regions.get(concept) != _LUNG:
+        found.pop("location", None)
+    return found
 
 
 def _with_side(reading: Reading, start: int, first: int) -> int:
@@ -105,6 +124,7 @@ def _subjects(reading: Reading, match: Match[str], floor: int) -> Iterable[Match
     while at > floor and (
         reading.is_class(at - 1, "adverb")
         or reading.is_class(at - 1, "copula")
+        or words.lower[at - 1] == ":"
         or reading.kinds(at - 1) & {"change"}
         or (at - 1 > floor and words.lower[at - 1] in ("and", ",") and at < match.start)
     ):

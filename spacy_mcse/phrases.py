@@ -1,7 +1,9 @@
 """From the head of a finding to its whole phrase: which words describe it."""
 
 from dataclasses import dataclass, field
+from typing import Optional
 
+from .measures import MM_PER_UNIT, TIMES
 from .reading import Reading
 from .vocabulary import ANATOMY, FINDING
 
@@ -9,8 +11,6 @@ _ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ory", "ive", "oid", "like
 _SHORTEST_ADJECTIVE = 5
 # In words, on each side of a head: text without full stops must not cost more.
 LONGEST_PHRASE = 16
-_UNITS = frozenset(("mm", "cm", "millimeter", "centimeter", "millimetre", "centimetre"))
-_SIZE_WORDS = _UNITS | {"x", "by", "millimeters", "centimeters"}
 _LIST_JOINS = frozenset(("and", "or", "to", "/", "and/or"))
 _DESCRIBING_KINDS = frozenset(("side", "location", "severity", "quality", "count"))
 
@@ -27,6 +27,8 @@ class Phrase:
         "patchy areas of consolidation".
     predicate (Optional range): Where the head is a structure with what is said of
         it ("heart is enlarged"), the words of the adjective.
+    skipped (tuple): A range between the describing words and the head that belongs to
+        another phrase: "right [and left] effusions".
     """
 
     start: int
@@ -35,6 +37,7 @@ class Phrase:
     head_end: int
     apart: list[tuple[int, int]] = field(default_factory=list)
     predicate: tuple[int, int] = (0, 0)
+    skipped: tuple[int, int] = (0, 0)
 
     @property
     def is_predicate(self) -> bool:
@@ -58,6 +61,41 @@ def whole_phrase(reading: Reading, phrase: Phrase, floor: int, ceiling: int) -> 
     return phrase
 
 
+def coordinated(reading: Reading, phrase: Phrase, floor: int) -> Optional[Phrase]:
+    """The other phrase with the same head: "[small right] and large left effusions".
+
+    reading (Reading): The marked words.
+    phrase (Phrase): The phrase next to the head, whole.
+    floor (int): No word before this one may be used.
+    RETURNS (Optional[Phrase]): None unless both name a side, each its own.
+    """
+    join = phrase.start - 1
+    if join <= floor or reading.words.lower[join] not in _LIST_JOINS | {","}:
+        return None
+    sides = _sides(reading, phrase.start, phrase.head_start)
+    start = _skip_change(reading, _extend_left(reading, join, floor), join)
+    others = _sides(reading, start, join)
+    if not sides or not others or sides & others:
+        return None
+    return Phrase(
+        start,
+        phrase.end,
+        phrase.head_start,
+        phrase.head_end,
+        skipped=(join, phrase.head_start),
+    )
+
+
+def _sides(reading: Reading, start: int, end: int) -> set[str]:
+    return {
+        value
+        for at in range(start, end)
+        if (match := reading.modifier_of[at]) is not None
+        for kind, value in match.value
+        if kind == "side"
+    }
+
+
 def degree_start(reading: Reading, phrase: Phrase) -> int:
     """The first word of degree in front of a predicate: "[mildly] enlarged"."""
     words = reading.words
@@ -79,10 +117,13 @@ def is_describing_word(reading: Reading, at: int) -> bool:
     if at > 0 and (reading.is_likened(at) or reading.is_likened(at + 1)):
         return True
     lower = words.lower[at]
-    if lower in _SIZE_WORDS:
-        return at > 0 and (words.is_number[at - 1] or words.lower[at - 1] in _UNITS)
+    if lower in MM_PER_UNIT or lower in TIMES:
+        return at > 0 and (
+            words.is_number[at - 1] or words.lower[at - 1] in MM_PER_UNIT
+        )
     if words.is_number[at]:
-        return at + 1 < len(words) and words.lower[at + 1] in _SIZE_WORDS
+        following = words.lower[at + 1] if at + 1 < len(words) else ""
+        return following in MM_PER_UNIT or following in TIMES
     if reading.term_of[at] is not None or _is_function_word(reading, at):
         return False
     if lower in reading.vocabulary.not_clinical:

@@ -1,6 +1,5 @@
 """Load a pipeline: an installed package, a saved folder, or one assembled here."""
 
-from importlib.metadata import version
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from spacy.language import Language
 from spacy.util import is_package, load_config, load_model, load_model_from_config
 
 from .errors import Errors
+from .signature import package_version
 
 DEFAULT_PIPELINE = "en_mcse_cxr_sm"
 TRANSFORMER_PIPELINE = "en_mcse_cxr_trf"
@@ -73,7 +73,7 @@ def _assemble(name: str) -> Language:
     meta = {
         "lang": _LANGUAGE,
         "name": name.removeprefix(f"{_LANGUAGE}_"),
-        "version": version("spacy-mcse"),
+        "version": package_version(),
         "description": "Clinical entities of chest X-ray reports and their scores",
         "license": "MIT",
     }

@@ -26,9 +26,10 @@ from .refining import (
     Steps,
     assess,
     given_phrase,
+    head_concept,
     refine,
 )
-from .sections import NO_SECTION, find_sections
+from .sections import NO_SECTION, counted_ranges, find_sections
 from .vocabulary import COLUMNS, OTHER
 
 FACTORY = "mcse_entity_refiner"
@@ -68,6 +69,13 @@ _REASON_OF_SETTING = {
         "doc._.clinical_entities",
         "doc._.normal_statements",
         "doc._.dropped_entities",
+        "span._.assertion",
+        "span._.negated",
+        "span._.cue",
+        "span._.attributes",
+        "span._.mcse_text",
+        "span._.concept",
+        "span._.denies",
     ],
     requires=["doc.ents"],
     default_config=DEFAULT_CONFIG,
@@ -247,7 +255,7 @@ class EntityRefiner(ListsPipe):
                     "id": key,
                     "assertion": "absent",
                     "cue": None,
-                    "attributes": {},
+                    "attributes": statement.attributes,
                     "mcse_text": " ".join(words.lower[statement.start : statement.end]),
                     "concept": statement.concept,
                     "denies": list(statement.denies),
@@ -287,7 +295,9 @@ class EntityRefiner(ListsPipe):
                 continue
             if self.steps.modifiers:
                 whole_phrase(reading, phrase, *reading.sentence(phrase.start))
-            entity = assess(reading, phrase, OTHER, "", self.steps)
+            entity = assess(
+                reading, phrase, OTHER, head_concept(reading, phrase), self.steps
+            )
             record = _record(reading, entity)
             del record["concept"], record["known"]
             found.append(record)
@@ -376,12 +386,13 @@ def _counted_words(
     found = find_sections(words.text, headings)
     if len(found) == 1 and found[0].name == NO_SECTION:
         return [True] * len(words)
+    ranges = counted_ranges(words.text, found, sections)
     counted = []
     at = 0
     for start in words.starts:
-        while at + 1 < len(found) and start >= found[at].end_char:
+        while at < len(ranges) and start >= ranges[at][1]:
             at += 1
-        counted.append(found[at].name in (NO_SECTION, *sections))
+        counted.append(at < len(ranges) and start >= ranges[at][0])
     return counted
 
 

@@ -9,7 +9,7 @@ from .candidates import Candidate, is_described
 from .context import Assertion, assess_phrase
 from .data import ABSENT, PRESENT
 from .filters import IGNORED, REASONS
-from .phrases import LONGEST_PHRASE, Phrase, whole_phrase
+from .phrases import LONGEST_PHRASE, Phrase, coordinated, whole_phrase
 from .reading import Reading
 from .vocabulary import ANATOMY, FINDING, OTHER
 from .wording import concept_of, mcse_text, narrowed_concept
@@ -18,6 +18,8 @@ DECIDE_BY_WORDS = "?"
 TRUSTED = ""  # a label that no list knows: the user's NER knows what it is
 OVERLAP = "overlap"
 SECTION = "section"
+# Candidates whose words a finding beside them may take.
+_TAKES_NOTHING = frozenset((ANATOMY, IGNORED))
 _PLACES = frozenset(("in", "at", "within", "on", "with", "from"))
 _BREAKS = frozenset((",", "and", "or", "nor", "/", ";", "versus", "vs"))
 
@@ -106,6 +108,10 @@ def refine(
             )
             continue
         category = OTHER if category == IGNORED else category
+        if steps.modifiers:
+            other = coordinated(reading, phrase, floor)
+            if other is not None:
+                entities.append(assess(reading, other, category, concept, steps))
         entities.append(assess(reading, phrase, category, concept, steps))
     covered = {at for e in entities for at in range(e.phrase.start, e.phrase.end)}
     dropped = [
@@ -130,7 +136,7 @@ def assess(
     assertion = Assertion(PRESENT, None)
     if steps.assertion:
         assertion = assess_phrase(
-            reading, phrase.start, phrase.end, phrase.is_predicate
+            reading, phrase.start, phrase.end, phrase.predicate[0]
         )
     return Refined(
         phrase=phrase,
@@ -159,6 +165,14 @@ def given_phrase(reading: Reading, start: int, end: int) -> Phrase:
                 findings[-1].start if findings else _head_word(reading, start, end)
             )
     return phrase
+
+
+def head_concept(reading: Reading, phrase: Phrase) -> str:
+    """The concept of the finding of the lists that begins a head, '' for none."""
+    term = reading.term_of[phrase.head_start]
+    if term is None or term.value.category != FINDING:
+        return ""
+    return term.value.concept
 
 
 def _entity_position(entity: Refined) -> tuple[int, int]:
@@ -282,6 +296,9 @@ def _predicate(reading: Reading, start: int, end: int) -> Optional[tuple[int, in
 def _trim(reading: Reading, start: int, end: int) -> tuple[int, int]:
     """Leave cues, articles and punctuation at the edges out of a span."""
     words = reading.words
+    if start < end:
+        # A token of run-on text may reach into the next sentence.
+        end = min(end, reading.sentence(start)[1])
     while (
         start < end
         and reading.term_of[start] is None
@@ -350,14 +367,14 @@ def _room(
         other, category, _ = heads[before]
         if other.head_end <= floor:
             break
-        if category != ANATOMY and other.head_end <= phrase.start:
+        if category not in _TAKES_NOTHING and other.head_end <= phrase.start:
             floor = other.head_end
             break
     for after in range(index + 1, len(heads)):
         other, category, _ = heads[after]
         if other.head_start >= ceiling:
             break
-        if category != ANATOMY and other.head_start >= phrase.end:
+        if category not in _TAKES_NOTHING and other.head_start >= phrase.end:
             ceiling = other.head_start
             break
     return floor, ceiling

@@ -1,13 +1,15 @@
 """Which section of a report a place in the text belongs to."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 # Text in front of the first heading, or a report without headings.
 NO_SECTION = ""
 _MIN_LETTERS_FOR_SLIP = 6
+_BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
+_LINE_END = re.compile(r"\r?\n")
 
 
 class Section(NamedTuple):
@@ -52,6 +54,34 @@ _HEADING = re.compile(
     r"|(?P<line>[A-Z][A-Z/&]*(?:[ \t][A-Z/&]+){0,4})[ \t]*(?=\r?\n)"
     r")"
 )
+
+
+def counted_ranges(
+    text: str, sections: Sequence[Section], counted: Collection[str]
+) -> list[tuple[int, int]]:
+    """The parts of a report that count.
+
+    Where no heading of a section that counts is in the report, a section that does not
+    count ends at its first blank line, or else at its first line break: "INDICATION:
+    Cough." above an untitled report must not swallow it.
+
+    text (str): The report.
+    sections (Sequence[Section]): Its sections.
+    counted (Collection[str]): Names of the sections that count.
+    RETURNS (list[tuple[int, int]]): Ranges of characters, in order.
+    """
+    titled = any(section.name in counted for section in sections)
+    ranges = []
+    for section in sections:
+        if section.name == NO_SECTION or section.name in counted:
+            ranges.append((section.start_char, section.end_char))
+        elif not titled:
+            body = text[section.start_char : section.end_char]
+            lead = len(body) - len(body.lstrip())
+            end = _BLANK_LINE.search(body, lead) or _LINE_END.search(body, lead)
+            if end is not None:
+                ranges.append((section.start_char + end.end(), section.end_char))
+    return ranges
 
 
 def _frozen(headings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from spacy.util import compile_infix_regex, compile_suffix_regex, registry
 # A full stop or bracket between a word and the next sentence or list number.
 _RUN_ON = (
     r"(?<=[A-Za-z]{3})[.)](?=[A-Z0-9])",
+    r"(?<=[A-Za-z]{4})\.(?=[A-Za-z]{3})",
     r"(?<=[0-9])[.)](?=[A-Za-z]{2})",
     r"(?<=[A-Za-z]{3})[;,](?=[A-Za-z])",
 )

@@ -168,8 +168,17 @@ class Vocabulary:
             )
         return self._by_suffix[word]
 
-    def denied_by(self, anatomy: str) -> tuple[str, ...]:
-        """Concepts of findings that a normal statement about a structure rules out."""
+    def denied_by(self, anatomy: str, state: str = "") -> tuple[str, ...]:
+        """Concepts of findings that a normal statement about a structure rules out.
+
+        anatomy (str): Concept of the structure.
+        state (str): Kind of the normal state; "intact" says less than "normal".
+        """
+        limit = self.denials.get(f"state:{state}")
+        denied = self._denied(anatomy)
+        return denied if limit is None else tuple(c for c in denied if c in limit)
+
+    def _denied(self, anatomy: str) -> tuple[str, ...]:
         own = self.denials.get(anatomy, ())
         region = self.denials.get(f"region:{self.regions.get(anatomy, '')}", ())
         return own or region

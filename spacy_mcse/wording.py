@@ -74,6 +74,9 @@ def _plain_words(reading: Reading, start: int, end: int, phrase: Phrase) -> list
     kept: list[int] = []
     at = start
     while at < end:
+        if phrase.skipped[0] <= at < phrase.skipped[1]:
+            at += 1
+            continue
         in_head = phrase.head_start <= at < phrase.head_end
         kinds = reading.kinds(at)
         if kinds and kinds <= {"change"} and not in_head:

@@ -6,6 +6,7 @@ read from the text: parsers trained on news split report style in odd places.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,8 +27,59 @@ _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
 _HYPHENS = frozenset("-‐‑‒–—")
 _SENTENCE_END = re.compile(r"^(?:[.!;]|\.{2,}|…)$")
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
+# A line that ends so goes on in the next one.
+_GO_ON = frozenset(
+    [
+        "and",
+        "or",
+        "nor",
+        "of",
+        "in",
+        "at",
+        "on",
+        "with",
+        "without",
+        "the",
+        "a",
+        "an",
+        "no",
+        "to",
+        "for",
+        "from",
+        "by",
+        ",",
+        "/",
+        "-",
+        "&",
+        "right",
+        "left",
+        "small",
+        "large",
+        "mild",
+        "moderate",
+        "severe",
+    ]
+)
 # How a question mark is written in the cue lists: in front of or after a phrase.
 QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
+
+
+# How characters of word processors and PDFs are typed; None leaves them out.
+_TYPED = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "`": "'"}
+    | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad")
+)
+_LINE_BREAK = re.compile("\r\n|[\n\r\u2028\u2029\x85\x0b\x0c]")
+# spaCy cuts "isn't" in two, but not "ISN'T"; it cuts at "-", but not at U+2011.
+_CONTRACTION = re.compile(
+    r"^(is|are|was|were|does|do|did|has|have|had|could|would|should|ca)(n'?t)$"
+)
+_STOP = "."
+# Within a token: hyphens that are not kept, full stops that are.
+_CUTS = re.compile(
+    "[-\u2010\u2011\u2012\u2013\u2212]"
+    r"|(?<=[a-z]{3})(\.)(?=[a-z]{3}|\d)|(?<=\d)(\.)(?=[a-z]{3})"
+)
 
 
 class WordType(NamedTuple):
@@ -35,8 +87,10 @@ class WordType(NamedTuple):
 
     lower: str
     forms: tuple[str, ...]
+    parts: tuple[str, ...]  # several words in one token, "isn't" in capitals
     is_word: bool
     is_space: bool
+    line_breaks: int
     is_hyphen: bool
     ends_sentence: bool
     is_number: bool
@@ -123,15 +177,18 @@ def read_words(doc: Doc) -> Words:
     hidden: set[int] = set()
     if any(kind.is_bracket for kind in kinds):
         hidden = _tokens_in_brackets(doc, words.text)
+    # Telegraphic text has one statement a line and no full stops.
+    by_lines = not any(kind.ends_sentence for kind in kinds)
     after_newline = True
     start = 0
     for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
         if kind.is_space:
-            breaks = kind.lower.count("\n")
-            after_newline = after_newline or breaks > 0
-            starts = i + 1 < n and kinds[i + 1].is_title
-            if breaks > 1 or (breaks and starts):
+            after_newline = after_newline or kind.line_breaks > 0
+            if kind.line_breaks > 1 or (
+                kind.line_breaks
+                and _starts_line(kinds, i + 1, words.lower[-1:], by_lines)
+            ):
                 start = _close(words, start)
             continue
         if kind.is_removed or i in hidden:
@@ -163,16 +220,20 @@ def read_words(doc: Doc) -> Words:
             lemma = strings[lemmas[i]].lower()
             if lemma not in forms:
                 forms = (*forms, lemma)
-        words.lower.append(lower)
-        words.surface.append((lower,))
-        words.forms.append(forms)
-        words.is_word.append(kind.is_word)
-        words.is_number.append(kind.is_number)
-        words.tokens.append(i)
-        words.starts.append(offsets[i])
-        words.ends.append(offsets[i] + len(texts[i]))
-        words.pos.append(poses[i])
-        words.sentence_of.append(len(words.sentences))
+        for part in kind.parts or (lower,):
+            if part == _STOP:
+                start = _close(words, start)
+                continue
+            words.lower.append(part)
+            words.surface.append((part,))
+            words.forms.append((part, *singulars(part)) if kind.parts else forms)
+            words.is_word.append(kind.is_word)
+            words.is_number.append(kind.is_number)
+            words.tokens.append(i)
+            words.starts.append(offsets[i])
+            words.ends.append(offsets[i] + len(texts[i]))
+            words.pos.append(poses[i])
+            words.sentence_of.append(len(words.sentences))
         if lower == QUESTION_AFTER:
             start = _close(words, start)
     _close(words, start)
@@ -180,18 +241,56 @@ def read_words(doc: Doc) -> Words:
     return words
 
 
+_SPACE = WordType(
+    lower=" ",
+    forms=(" ",),
+    parts=(),
+    is_word=False,
+    is_space=True,
+    line_breaks=0,
+    is_hyphen=False,
+    ends_sentence=False,
+    is_number=False,
+    is_title=False,
+    may_count=False,
+    is_removed=False,
+    is_bracket=False,
+)
+
+
+def plain_text(text: str) -> str:
+    """A token in small letters as it would be typed: "isn’t", "ﬁlm", "left‑sided"."""
+    text = unicodedata.normalize("NFKC", text).translate(_TYPED)
+    return text.lower()
+
+
 @lru_cache(maxsize=50_000)
 def word_type(text: str) -> WordType:
     """What a token's text alone tells; cached, since reports repeat their words."""
-    # A token of white space keeps its line breaks, which may end a sentence.
-    lower = _ENUMERATED.sub("", text).lower()
+    if not text.strip():
+        # A token of white space keeps its line breaks, which may end a sentence.
+        return _SPACE._replace(line_breaks=len(_LINE_BREAK.findall(text)))
+    lower = plain_text(_ENUMERATED.sub("", text)) or text
     is_word = any(char.isalnum() for char in text)
     forms = (lower, *singulars(lower)) if is_word else (lower,)
+    contraction = _CONTRACTION.match(lower)
+    if contraction is not None:
+        parts = contraction.groups()
+    else:
+        parts = tuple(filter(None, _CUTS.split(lower))) if is_word else ()
+        # The number of a list item: "fracture.2.small".
+        parts = tuple(
+            part
+            for before, part in zip(("", *parts), parts, strict=False)
+            if not (before == _STOP and part.isdecimal())
+        )
     return WordType(
         lower=lower,
         forms=forms,
+        parts=parts if len(parts) > 1 else (),
         is_word=is_word,
-        is_space=not text.strip(),
+        is_space=False,
+        line_breaks=0,
         is_hyphen=text in _HYPHENS,
         ends_sentence=_SENTENCE_END.match(text) is not None,
         is_number=_NUMBER.match(text) is not None,
@@ -222,6 +321,19 @@ def _close(words: Words, start: int) -> int:
     if end > start:
         words.sentences.append((start, end))
     return end
+
+
+def _starts_line(
+    kinds: Sequence[WordType], at: int, before: list[str], by_lines: bool
+) -> bool:
+    """Whether a new statement starts with a line, not only a wrapped one goes on."""
+    if at >= len(kinds):
+        return False
+    if any(kind.lower == ":" for kind in kinds[at + 1 : at + 4]):
+        return True  # "HEART: ..."
+    if kinds[at].is_title:
+        return True
+    return by_lines and not (before and before[0] in _GO_ON)
 
 
 def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:

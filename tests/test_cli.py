@@ -5,16 +5,20 @@ import subprocess
 import sys
 
 import pytest
+import spacy
 from spacy.cli._util import app as spacy_app
+from spacy.language import Language
 from spacy.tokens import DocBin
 from stub_pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from spacy_mcse import corpus, pipelines
 from spacy_mcse.cli import app, files
+from spacy_mcse.cli.engine import drop_failed
 from spacy_mcse.corpus import score, score_corpus
-from spacy_mcse.data import read_entities
+from spacy_mcse.data import read_entities, read_facts
 from spacy_mcse.results import MCSEScore
+from spacy_mcse.signature import facts_signature
 
 # A word that must not turn up anywhere but in the output files.
 MARKER = "zyxomarker"
@@ -252,6 +256,53 @@ def test_report_text_stays_out_of_messages_and_logs(nlp, tmp_path, caplog):
         assert MARKER not in text
 
 
+class OwnPipe:
+    """A component of a user's that goes its own way: no error handler, and a quote."""
+
+    def __call__(self, doc):
+        if "explode" in doc.text:
+            raise ValueError(f"bad doc: {doc.text}")
+        return doc
+
+    def pipe(self, stream, *, batch_size=128):
+        yield from map(self, stream)
+
+
+@Language.factory("mcse_stub_own_pipe")
+def make_own_pipe(nlp, name):
+    return OwnPipe()
+
+
+@pytest.mark.parametrize("n_process", ["1", "2"])
+@pytest.mark.parametrize("command", ["score", "extract"])
+def test_an_error_past_all_handlers_tells_no_report(
+    nlp, tmp_path, monkeypatch, caplog, command, n_process
+):
+    caplog.set_level(logging.DEBUG)
+    nlp.add_pipe("mcse_stub_own_pipe", first=True)
+    rows = [("a", "edema .", "edema ."), ("b", f"{MARKER} explode", "mass .")]
+    names = ("--reference", "reference") if command == "score" else ("--text", "reference")
+    path = write_csv(tmp_path / "p.csv", rows)
+    arguments = (command, path, *names, "--output", tmp_path / "o.jsonl")
+    options = ("--n-process", n_process, "--batch-size", "2")
+    result = invoke(*arguments, *options)
+    assert result.exit_code == 3, result.output
+    assert "ValueError in test_cli.py:" in errors(result)
+    assert "MCSE_DEBUG" in errors(result)
+    assert isinstance(result.exception, SystemExit)
+    assert MARKER not in errors(result) + caplog.text
+    assert not (tmp_path / "o.jsonl").exists()
+    monkeypatch.setenv("MCSE_DEBUG", "1")
+    result = invoke(*arguments, *options, "--force")
+    assert result.exit_code == 3
+    assert "Traceback" in errors(result)
+
+
+def test_a_batch_that_failed_in_a_worker_is_logged(caplog):
+    drop_failed(None, None, None, ValueError(MARKER))  # as spaCy calls it
+    assert caplog.messages == ["A worker process failed on a batch: ValueError"]
+
+
 # Wrong usage: exit code 2 and nothing written
 
 
@@ -288,7 +339,7 @@ def test_unreadable_input(nlp, tmp_path, name, content, message):
         (["--output", "p.csv", "--force"], "E810"),
         (["--output", "o.csv", "--summary", "o.csv"], "two outputs"),
         (["--output", "folder.csv"], "it is a folder"),
-        (["--engine", "ray"], 'pip install "spacy-mcse[ray]"'),
+        (["--engine", "ray"], "E812"),
         (["--engine", "cluster"], "E811"),
         (["--batch-size", "0"], "batch-size"),
         (["--n-process", "0"], "E409"),
@@ -320,6 +371,33 @@ def test_a_pipeline_without_our_components(nlp, tmp_path):
     result = invoke("score", write_csv(tmp_path / "p.csv"))
     assert result.exit_code == 2
     assert "E103" in errors(result)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "code"),
+    [
+        ({"@misc": "spacy-mcse.PipelineVectors.v1"}, "E304"),
+        # E307 without torch.
+        ({"@misc": "spacy-mcse.Transformer.v1", "name": "no/such-model"}, "E30"),
+    ],
+)
+def test_an_encoder_that_cannot_work_is_no_failed_row(
+    tmp_path, monkeypatch, encoder, code
+):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("mcse_entity_source")
+    nlp.add_pipe("mcse_entity_refiner")
+    nlp.add_pipe("mcse_embedder", config={"encoder": encoder})
+    monkeypatch.setattr(pipelines, "load", lambda name: nlp)
+    pairs = write_csv(tmp_path / "p.csv")
+    extract = ("extract", pairs, "--text", "reference", "--output")
+    for arguments in (("score", pairs), (*extract, tmp_path / "o.spacy")):
+        result = invoke(*arguments)
+        assert result.exit_code == 2, result.output
+        assert code in errors(result)
+        assert list(tmp_path.iterdir()) == [pairs]
+    # Entities alone need no vectors.
+    assert invoke(*extract, tmp_path / "o.jsonl").exit_code == 0
 
 
 def test_existing_output_is_kept(nlp, tmp_path):
@@ -531,6 +609,23 @@ def test_a_resumed_extraction_equals_a_whole_one(nlp, tmp_path, monkeypatch, end
         assert invoke(*arguments).exit_code == 130
     assert invoke(*arguments, "--resume").exit_code == 0
     assert output.read_bytes() == whole.read_bytes()
+
+
+def test_docs_with_other_vectors_are_not_resumed(nlp, tmp_path):
+    texts = write_csv(tmp_path / "t.csv", [("a", "edema .")], header=("id", "text"))
+    output, state = tmp_path / "o.spacy", tmp_path / "o.spacy.partial.jsonl"
+    arguments = ("extract", texts, "--output", output)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files.os, "replace", None)  # stops it behind the last row
+        assert invoke(*arguments).exit_code == 3
+    before = state.read_bytes()
+    header = json.loads(before.split(b"\n")[0])
+    assert header["signature"] == str(facts_signature(read_facts(nlp(""))))
+    state.write_bytes(before.replace(b"encoder:stub", b"encoder:other"))
+    result = invoke(*arguments, "--resume")
+    assert (result.exit_code, "another signature" in errors(result)) == (2, True)
+    state.write_bytes(before)
+    assert invoke(*arguments, "--resume").exit_code == 0
 
 
 def test_extract_needs_no_embedder(nlp, tmp_path):

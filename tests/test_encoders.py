@@ -8,24 +8,26 @@ import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
+from spacy.util import load_config
 
+import spacy_mcse
+from spacy_mcse.calibration import calibrate, calibration_pairs
 from spacy_mcse.encoders import (
-    DEFAULT_TRANSFORMER,
-    TRANSFORMER_CALIBRATION,
     Encoder,
-    PipelineVectorsEncoder,
-    StaticEncoder,
-    StaticWeights,
-    TransformerEncoder,
-    calibrate,
-    calibration_pairs,
-    find_model,
-    hashed_vectors,
     make_pipeline_vectors_encoder,
     make_static_encoder,
     make_transformer_encoder,
-    normalize_words,
 )
+from spacy_mcse.pipelines import TRANSFORMER_PARTS
+from spacy_mcse.static_encoder import StaticEncoder, StaticWeights, normalize_words
+from spacy_mcse.transformer_encoder import TRANSFORMER_CALIBRATION, TransformerEncoder
+from spacy_mcse.transformer_model import (
+    DEFAULT_TRANSFORMER,
+    PACKAGE_PREFIX,
+    find_model,
+)
+from spacy_mcse.unit_vectors import hashed_vectors
+from spacy_mcse.vectors_encoder import PipelineVectorsEncoder
 
 PHRASES = ["pleural effusion", "cardiomegaly", "no", "", "...", "rib 9 fracture"]
 
@@ -355,6 +357,13 @@ def test_transformer_names_the_missing_package() -> None:
 def test_transformer_package_without_a_model() -> None:
     with pytest.raises(OSError, match=r"E309.*'json'"):
         find_model("package:json")
+
+
+def test_the_default_transformer_is_the_one_that_the_pipeline_asks_for() -> None:
+    assert DEFAULT_TRANSFORMER.removeprefix(PACKAGE_PREFIX) in TRANSFORMER_PARTS
+    config = Path(spacy_mcse.__file__).parent / "configs" / "en_mcse_cxr_trf.cfg"
+    block = load_config(config)["components"]["mcse_embedder"]["encoder"]
+    assert block["name"] == DEFAULT_TRANSFORMER
 
 
 def test_transformer_names_the_missing_library(

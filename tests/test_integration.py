@@ -22,7 +22,7 @@ from thinc.api import Config
 
 import spacy_mcse
 from spacy_mcse import pipelines
-from spacy_mcse.data import ASSERTIONS, ATTRIBUTES, LABELS
+from spacy_mcse.data import ASSERTIONS, ATTRIBUTES, LABELS, SPAN_GETTERS
 from spacy_mcse.embedder import Embedder
 from spacy_mcse.pipelines import BASES
 from spacy_mcse.refiner import EntityRefiner
@@ -310,6 +310,19 @@ def test_entity_source_beside_the_ner_of_the_user() -> None:
     ]
 
 
+def test_entity_source_twice_finds_the_same() -> None:
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "GPE", "pattern": "Boston"}])
+    source = nlp.add_pipe("mcse_entity_source")
+    doc = nlp("Boston: small left effusion.")
+    ents, candidates = doc.ents, list(doc.spans["mcse_candidates"])
+    assert [e.text for e in ents][0] == "Boston"
+    source(doc)
+    assert doc.ents == ents
+    assert list(doc.spans["mcse_candidates"]) == candidates
+
+
 def test_entity_source_may_leave_doc_ents_alone() -> None:
     nlp = with_source({"annotate_ents": False})
     doc = nlp("Small left effusion.")
@@ -434,8 +447,9 @@ def test_what_components_say_they_assign_is_assigned() -> None:
     nlp = with_source()
     doc = nlp(REPORT)
     for attribute in nlp.analyze_pipes()["attrs"]:
-        if attribute.startswith("doc._."):
-            assert Doc.has_extension(attribute.removeprefix("doc._."))
+        target, _, name = attribute.rpartition("._.")
+        if target:
+            assert {"doc": Doc, "span": Span}[target].has_extension(name)
     assigned = {name: set(nlp.get_pipe_meta(name).assigns) for name in nlp.pipe_names}
     assert assigned["mcse_entity_source"] == {"doc.spans", "doc.ents"}
     assert doc.ents
@@ -444,6 +458,7 @@ def test_what_components_say_they_assign_is_assigned() -> None:
         "doc._.clinical_entities",
         "doc._.normal_statements",
         "doc._.dropped_entities",
+        *(f"span._.{name}" for name in SPAN_GETTERS),
     } <= assigned["mcse_entity_refiner"]
     assert "doc.ents" not in assigned["mcse_entity_refiner"]
     assert "doc._.mcse" in assigned["mcse_embedder"]

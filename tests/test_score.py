@@ -320,6 +320,22 @@ def test_sizes_compare_by_ratio(one, other, expected):
     assert f1(reference, candidate) == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ([9.0, 12.0], 12.0),
+        (7, 7.0),
+        ("1.2 x 0.9 cm", 12.0),
+        ("small", None),
+        ([], None),
+        (float("nan"), None),
+    ],
+)
+def test_largest_measure_of_an_entity(size, expected):
+    assert entity("mass", size=[size]).millimetres == expected
+    assert entity("mass").millimetres is None
+
+
 def test_bilateral_is_left_and_right():
     both = [entity("effusion", side="bilateral")]
     apart = [entity("effusion", side="left"), entity("effusion", side="right")]

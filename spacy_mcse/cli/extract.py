@@ -10,11 +10,18 @@ from spacy.tokens import Doc, DocBin, SpanGroup
 from tqdm import tqdm
 
 from ..corpus import EMBEDDER, REFINER, check_pipeline
-from ..data import CLINICAL_KEY, get_dropped_entities, read_entities, read_normal
+from ..data import (
+    CLINICAL_KEY,
+    get_dropped_entities,
+    read_embedding,
+    read_entities,
+    read_facts,
+    read_normal,
+)
 from ..errors import Errors
-from ..signature import package_version
+from ..signature import facts_signature, package_version
 from . import files, terminal
-from .engine import check_engine, load_pipeline
+from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
 from .partial import PartialRun
 from .rows import Row, duplicate_ids, read_rows, within
 from .score import RESUME_HINT
@@ -45,7 +52,9 @@ def extract_cli(
     n_process: Annotated[
         int, typer.Option(min=-1, help="Processes; -1 for all cores")
     ] = 1,
-    engine: Annotated[str, typer.Option(help="serial or ray")] = "serial",
+    engine: Annotated[
+        str, typer.Option(help="What runs the pipeline; this version: serial")
+    ] = "serial",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a stopped run")
     ] = False,
@@ -56,7 +65,7 @@ def extract_cli(
     """Extract the clinical entities of reports.
 
     Exit codes: 0 done; 1 done, with rows that failed; 2 wrong usage or unreadable
-    input, nothing written.
+    input, nothing written; 3 stopped by an error of a component.
     """
     if output is None:
         output = texts.with_name(f"{texts.stem}.entities.jsonl")
@@ -108,10 +117,15 @@ def extract_file(
     files.check_outputs(texts, [output], force)
     rows = read_rows(texts, columns)
     nlp = load_pipeline(pipeline)
-    try:
+    as_docs = ending == ".spacy"
+    disable = [] if as_docs else _embedders(nlp)
+    with usage_errors():
         check_pipeline(nlp, [REFINER])
-    except ValueError as error:
-        raise terminal.UsageError(str(error)) from error
+        empty = nlp("", disable=disable)
+        signature = None
+        if read_embedding(empty) is not None:
+            signature = str(facts_signature(read_facts(empty)))
+    go_on_after_errors(nlp)
     rows = [within(row, columns, nlp.max_length) for row in rows]
     repeated = duplicate_ids(rows)
     if repeated:
@@ -120,7 +134,8 @@ def extract_file(
         "command": "extract",
         "version": package_version(),
         "pipeline": f"{nlp.meta['lang']}_{nlp.meta['name']}-{nlp.meta['version']}",
-        "refiner": nlp("").spans[CLINICAL_KEY].attrs["refiner"],
+        "refiner": empty.spans[CLINICAL_KEY].attrs["refiner"],
+        "signature": signature,
         "input": files.file_hash(texts),
         "columns": columns,
     }
@@ -132,8 +147,7 @@ def extract_file(
         with progress:
             batch: list[dict[str, Any]] = []
             todo = rows[len(run.records) :]
-            as_docs = ending == ".spacy"
-            for row, doc in _docs(todo, nlp, batch_size, n_process, as_docs):
+            for row, doc in _docs(todo, nlp, batch_size, n_process, disable):
                 batch.append(_record(row, doc, nlp, as_docs))
                 if len(batch) == batch_size:
                     run.append(batch)
@@ -150,19 +164,22 @@ def extract_file(
     return run.records
 
 
+def _embedders(nlp: Language) -> list[str]:
+    return [
+        name
+        for name in nlp.pipe_names
+        if EMBEDDER in (name, nlp.get_pipe_meta(name).factory)
+    ]
+
+
 def _docs(
     rows: Sequence[Row],
     nlp: Language,
     batch_size: int,
     n_process: int,
-    with_vectors: bool,
+    disable: Sequence[str],
 ) -> Iterator[tuple[Row, Optional[Doc]]]:
     """The Doc of each row, in order; None for a bad row or one that failed."""
-    disable = [
-        name
-        for name in nlp.pipe_names
-        if EMBEDDER in (name, nlp.get_pipe_meta(name).factory) and not with_vectors
-    ]
     sound = [(row.values["text"], i) for i, row in enumerate(rows) if not row.error]
     docs = nlp.pipe(
         sound,

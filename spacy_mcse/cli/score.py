@@ -11,7 +11,6 @@ from ..corpus import (
     METRICS,
     SIDES,
     CorpusSummary,
-    check_pipeline,
     iter_scores,
     pipeline_signature,
     summarize,
@@ -19,7 +18,7 @@ from ..corpus import (
 from ..errors import Errors
 from ..results import MCSEScore
 from . import files, terminal
-from .engine import check_engine, load_pipeline
+from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
 from .partial import PartialRun
 from .rows import Row, duplicate_ids, read_rows, within
 
@@ -54,7 +53,9 @@ def score_cli(
     n_process: Annotated[
         int, typer.Option(min=-1, help="Processes; -1 for all cores")
     ] = 1,
-    engine: Annotated[str, typer.Option(help="serial or ray")] = "serial",
+    engine: Annotated[
+        str, typer.Option(help="What runs the pipeline; this version: serial")
+    ] = "serial",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a stopped run")
     ] = False,
@@ -65,7 +66,7 @@ def score_cli(
     """Score candidate reports against their references.
 
     Exit codes: 0 done; 1 done, with rows that failed; 2 wrong usage or unreadable
-    input, nothing written.
+    input, nothing written; 3 stopped by an error of a component.
     """
     if output is None:
         output = pairs.with_name(f"{pairs.stem}.scores.jsonl")
@@ -127,17 +128,16 @@ def score_file(
     # Read once before the pipeline is loaded: a wrong file should not cost a load.
     rows = read_rows(pairs, columns)
     nlp = load_pipeline(pipeline)
-    try:
-        check_pipeline(nlp)
-    except ValueError as error:
-        raise terminal.UsageError(str(error)) from error
+    with usage_errors():
+        signature = str(pipeline_signature(nlp))
+    go_on_after_errors(nlp)
     rows = [within(row, columns, nlp.max_length) for row in rows]
     repeated = duplicate_ids(rows)
     if repeated:
         terminal.warn(f"{repeated} rows have the id of an earlier row.")
     header = {
         "command": "score",
-        "signature": str(pipeline_signature(nlp)),
+        "signature": signature,
         "input": files.file_hash(pairs),
         "columns": columns,
     }

@@ -3,14 +3,19 @@
 Errors name files, lines and columns, never the text of a report.
 """
 
+import os
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 from wasabi.util import ICONS, MESSAGES, locale_escape
 
-FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+FAILED, WRONG_USAGE, STOPPED, INTERRUPTED = 1, 2, 3, 130
+# Where this environment variable is set, an error is printed with its traceback.
+DEBUG = "MCSE_DEBUG"
 # Failed rows that are listed on the terminal; files list all.
 MAX_LISTED = 100
 
@@ -54,11 +59,23 @@ def list_failed(records: Sequence[Mapping[str, Any]]) -> int:
 
 @contextmanager
 def exit_codes(hint: str) -> Iterator[None]:
-    """Turn errors of usage, and an interrupt, into a line and an exit code."""
+    """Turn errors and an interrupt into a line and an exit code.
+
+    Of an error that is none of usage only type and place are told: a component of the
+    user's may have put the text of a report into its message.
+    """
     try:
         yield
     except UsageError as error:
         fail(error)
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            typer.echo(traceback.format_exc(), err=True)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} in {Path(place.filename).name}:{place.lineno}"
+        note = f"Set {DEBUG}=1 for the traceback, which may quote reports."
+        _say(MESSAGES.FAIL, f"Stopped by {text}. {note}", typer.colors.RED, err=True)
+        raise typer.Exit(STOPPED) from None
     except KeyboardInterrupt:
         warn(hint)
         raise typer.Exit(INTERRUPTED) from None
