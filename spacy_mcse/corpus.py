@@ -6,8 +6,9 @@ and not with the Docs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from operator import index
 from typing import Any, Optional, Union, cast
 
 import numpy as np
@@ -87,7 +88,7 @@ def score(
     nlp (Optional[Language]): The pipeline for texts. If None, the default pipeline,
         loaded once per process.
     RETURNS (MCSEScore): The scores with their explanation.
-    RAISES (TypeError): E401. (ValueError): E103, E201, E404, E405.
+    RAISES (TypeError): E401, E412. (ValueError): E103, E201, E202, E404, E405, E413.
     """
     references = _collect([reference], SIDES[0])
     candidates = _collect([candidate], SIDES[1])
@@ -119,11 +120,13 @@ def score_corpus(
     progress (Optional[Callable]): Called with the number of pairs scored since the
         last call.
     RETURNS (CorpusScore): One score for each pair, in order, and the summary.
-    RAISES (TypeError): E401 with side and row, E403. (ValueError): E103, E402, E404.
+    RAISES (TypeError): E401 with side and row, E403, E412. (ValueError): E413 with
+        side and row, E103, E402, E404, E409.
     """
-    for name, value in (("batch_size", batch_size), ("n_resamples", n_resamples)):
-        check_positive(name, value)
-    check_processes(n_process)
+    batch_size = whole_number("batch_size", batch_size)
+    n_resamples = whole_number("n_resamples", n_resamples)
+    seed = whole_number("seed", seed, least=0)
+    n_process = check_processes(n_process)
     ones = _collect(_checked_list(references, "references"), SIDES[0])
     others = _collect(_checked_list(candidates, "candidates"), SIDES[1])
     if len(ones) != len(others):
@@ -177,9 +180,11 @@ def iter_scores(
     keep_failed (bool): Yield None for a pair with a text that the pipeline dropped,
         instead of raising an error.
     YIELDS (Optional[MCSEScore]): The score of each pair, in order.
-    RAISES (ValueError): E103, E404, E408.
+    RAISES (TypeError): E412. (ValueError): E103, E404, E408.
     """
     pairs = list(zip(references, candidates, strict=True))
+    if nlp is not None:
+        _check_language(nlp)
     left = _uses(pairs)
     parsed: Iterator[tuple[str, Optional[ReportFacts]]] = iter(())
     if left:
@@ -227,7 +232,10 @@ def summarize(
     unit (str): What the numbers in `rows` are, "index" or "line".
     signature (Optional[Signature]): The signature for no scores at all.
     RETURNS (CorpusSummary): Means, intervals, counts and warnings.
+    RAISES (ValueError): E409.
     """
+    seed = whole_number("seed", seed, least=0)
+    n_resamples = whole_number("n_resamples", n_resamples)
     values = np.array(
         [[getattr(score, name) for name in METRICS] for score in scores],
         dtype=np.float64,
@@ -262,8 +270,10 @@ def check_pipeline(
 ) -> None:
     """Check that a pipeline has components of some factories.
 
-    RAISES (ValueError): E103 where a component is missing.
+    RAISES (TypeError): E412 for what is no pipeline. (ValueError): E103 where a
+        component is missing.
     """
+    _check_language(nlp)
     found = set(nlp.pipe_names)
     found |= {nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
     for factory in factories:
@@ -275,26 +285,54 @@ def check_pipeline(
             )
 
 
-def check_positive(name: str, value: int) -> None:
-    """RAISES (ValueError): E409 for anything but a whole number from 1."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+def _check_language(nlp: Any) -> None:
+    if not isinstance(nlp, Language):
+        raise TypeError(Errors.E412.format(got=type(nlp).__name__))
+
+
+def whole_number(name: str, value: Any, *, least: int = 1, more: str = "") -> int:
+    """An int for any whole number, such as one of numpy.
+
+    name (str): The argument, for the error.
+    value (Any): The number.
+    least (int): The smallest that is allowed.
+    more (str): What else is allowed, for the error.
+    RETURNS (int): The number.
+    RAISES (ValueError): E409 for anything else.
+    """
+    number = _as_int(value)
+    if number is None or number < least:
+        allowed = f"{more}whole numbers from {least}"
         raise ValueError(
-            Errors.E409.format(
-                argument=name, got=repr(value), allowed="whole numbers from 1"
-            )
+            Errors.E409.format(argument=name, got=repr(value), allowed=allowed)
         )
+    return number
 
 
-def check_processes(n_process: int) -> None:
+def check_processes(n_process: Any) -> int:
     """RAISES (ValueError): E409 for anything but -1 (all cores) and 1, 2, 3..."""
-    if n_process != -1:
-        check_positive("n_process", n_process)
+    if _as_int(n_process) == -1:
+        return -1
+    return whole_number("n_process", n_process, more="-1 (all cores), ")
+
+
+def _as_int(value: Any) -> Optional[int]:
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except TypeError:
+        return None
+
+
+def pipeline_name(nlp: Language) -> str:
+    """Name and version of a pipeline as its meta has them now."""
+    meta = nlp.meta
+    return f"{meta['lang']}_{meta['name']}-{meta['version']}"
 
 
 def pipeline_signature(nlp: Language) -> Signature:
     """The signature that scores of this pipeline will have."""
     check_pipeline(nlp)
-    return facts_signature(read_facts(nlp("")))
+    return facts_signature(_read(nlp(""), pipeline_name(nlp)))
 
 
 @lru_cache(maxsize=1)
@@ -321,6 +359,8 @@ def _collect(reports: Iterable[Any], side: str) -> list[_Item]:
         if isinstance(report, Doc):
             items.append(read_facts(report))
         elif isinstance(report, str):
+            if not is_utf8(report):
+                raise ValueError(Errors.E413.format(side=side, row=row))
             # The tokenizer takes no subclasses, such as the elements of an array.
             items.append(str(report))
         else:
@@ -328,6 +368,15 @@ def _collect(reports: Iterable[Any], side: str) -> list[_Item]:
                 Errors.E401.format(side=side, row=row, got=type(report).__name__)
             )
     return items
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text is free of lone surrogates, which spaCy cannot take."""
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _uses(pairs: Iterable[tuple[_Item, _Item]]) -> dict[str, int]:
@@ -344,6 +393,7 @@ def _parse(
     texts: list[str], nlp: Language, batch_size: int, n_process: int
 ) -> Iterator[tuple[str, Optional[ReportFacts]]]:
     """Facts of each text, in order; None where an error handler dropped the Doc."""
+    pipeline = pipeline_name(nlp)
     docs = nlp.pipe(
         ((text, i) for i, text in enumerate(texts)),
         as_tuples=True,
@@ -355,10 +405,20 @@ def _parse(
         while expected < i:
             yield texts[expected], None
             expected += 1
-        yield texts[i], read_facts(doc)
+        yield texts[i], _read(doc, pipeline)
         expected += 1
     for text in texts[expected:]:
         yield text, None
+
+
+def _read(doc: Doc, pipeline: str) -> ReportFacts:
+    """Facts of a Doc that a pipeline has just made, under that pipeline's name.
+
+    Its embedder stores the name of the pipeline that it was made in, which may have
+    another one now, or be another pipeline that the component was sourced from.
+    """
+    facts = read_facts(doc)
+    return replace(facts, embedding=replace(facts.embedding, pipeline=pipeline))
 
 
 def _interval(

@@ -7,7 +7,7 @@ values, since only these survive a default `DocBin`, `to_bytes` and worker proce
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -152,7 +152,8 @@ def write_entities(
 
     doc (Doc): The Doc to write on.
     spans (Sequence[Span]): The entities in text order, `id_` equal to the record's.
-    records (Sequence[dict]): One plain dict for each entity.
+    records (Sequence[dict]): One plain dict for each entity. The offsets of its span
+        are added, for `_fits`.
     dropped (Sequence[dict]): What was filtered out, with reasons.
     normal (Sequence[Span]): Normal statements in text order.
     normal_records (Sequence[dict]): One plain dict for each statement.
@@ -163,7 +164,7 @@ def write_entities(
         name=CLINICAL_KEY,
         spans=list(spans),
         attrs={
-            "records": list(records),
+            "records": _with_offsets(records, spans),
             "dropped": list(dropped),
             "refiner": refiner,
         },
@@ -172,8 +173,17 @@ def write_entities(
         doc,
         name=NORMAL_KEY,
         spans=list(normal),
-        attrs={"records": list(normal_records)},
+        attrs={"records": _with_offsets(normal_records, normal)},
     )
+
+
+def _with_offsets(
+    records: Iterable[dict[str, Any]], spans: Iterable[Span]
+) -> list[dict[str, Any]]:
+    return [
+        {**record, "start_char": span.start_char, "end_char": span.end_char}
+        for record, span in zip(records, spans, strict=True)
+    ]
 
 
 def write_embedding(doc: Doc, embedding: Embedding) -> None:
@@ -194,10 +204,9 @@ def write_embedding(doc: Doc, embedding: Embedding) -> None:
 def read_entities(doc: Doc) -> tuple[Entity, ...]:
     """The clinical entities of a Doc as plain dataclasses, in text order.
 
-    RAISES (ValueError): E201 for a Doc that was not refined, E202 for a group
-        that was changed afterwards.
+    RAISES (ValueError): E201 for a Doc that was not refined, E202 for a group or
+        tokens that were changed afterwards.
     """
-    group = _group(doc)
     return tuple(
         Entity(
             text=span.text,
@@ -211,7 +220,7 @@ def read_entities(doc: Doc) -> tuple[Entity, ...]:
             concept=record["concept"],
             known=record.get("known", False),
         )
-        for span, record in zip(group, group.attrs["records"], strict=True)
+        for span, record in _located(_group(doc), CLINICAL_KEY)
     )
 
 
@@ -219,7 +228,6 @@ def read_normal(doc: Doc) -> tuple[NormalStatement, ...]:
     """The normal statements of a Doc as plain dataclasses, in text order."""
     if NORMAL_KEY not in doc.spans:
         return ()
-    group = _checked(doc.spans[NORMAL_KEY], NORMAL_KEY)
     return tuple(
         NormalStatement(
             text=span.text,
@@ -230,7 +238,7 @@ def read_normal(doc: Doc) -> tuple[NormalStatement, ...]:
             denies=tuple(record["denies"]),
             attributes=record["attributes"],
         )
-        for span, record in zip(group, group.attrs["records"], strict=True)
+        for span, record in _located(doc.spans[NORMAL_KEY], NORMAL_KEY)
     )
 
 
@@ -285,15 +293,54 @@ def _checked(group: SpanGroup, key: str) -> SpanGroup:
     records = len(group.attrs.get("records", ()))
     # Joining Docs and assigning a list to the key both lose the attrs.
     if records != len(group) or "records" not in group.attrs:
-        raise ValueError(Errors.E202.format(key=key, records=records, spans=len(group)))
+        raise _misfit(key, f"{records} records, {len(group)} spans")
     return group
+
+
+def _located(group: SpanGroup, key: str) -> list[tuple[Span, dict[str, Any]]]:
+    """The spans of a group with their records; E202 where they do not fit."""
+    records = _checked(group, key).attrs["records"]
+    return [(_span(group, key, i), record) for i, record in enumerate(records)]
+
+
+def _span(group: SpanGroup, key: str, number: int) -> Span:
+    """One span of a group with checked records; E202 where it does not fit its own."""
+    record = group.attrs["records"][number]
+    try:
+        span = group[number]
+    except IndexError:
+        pass  # the tokens that are left do not reach so far
+    else:
+        if _fits(span, record.get("start_char"), record.get("end_char")):
+            return span
+    raise _misfit(key, f"span {number} is not where its record says")
+
+
+def _fits(span: Span, start_char: Optional[int], end_char: Optional[int]) -> bool:
+    """Whether the tokens and the offsets of a span are those of its record.
+
+    Merging and splitting tokens leaves both the offsets and the token numbers of a
+    span as they were, so that they are no longer the same place.
+    """
+    if (span.start_char, span.end_char) != (start_char, end_char):
+        return False
+    if not 0 <= span.start < span.end <= len(span.doc):
+        return False
+    first, last = span.doc[span.start], span.doc[span.end - 1]
+    return (first.idx, last.idx + len(last)) == (start_char, end_char)
+
+
+def _misfit(key: str, problem: str) -> ValueError:
+    return ValueError(Errors.E202.format(key=key, problem=problem))
 
 
 # Extension getters are module-level functions: workers under spawn pickle them.
 
 
 def _spans(doc: Doc, key: str) -> list[Span]:
-    return list(doc.spans[key]) if key in doc.spans else []
+    if key not in doc.spans:
+        return []
+    return [span for span, _ in _located(doc.spans[key], key)]
 
 
 def get_clinical_entities(doc: Doc) -> list[Span]:
@@ -317,14 +364,16 @@ def _record(span: Span) -> dict[str, Any]:
         if key not in span.doc.spans:
             continue
         group = _checked(span.doc.spans[key], key)
+        if len(span) and not _fits(span, span.start_char, span.end_char):
+            raise _misfit(key, "the span was made before its tokens were changed")
         records = group.attrs["records"]
         # An id tells the place in the group, which is far quicker than a search.
         number = span.id_[1:]
         if span.id_[:1] == letter and number.isdecimal() and int(number) < len(group):
-            own = group[int(number)]
+            own = _span(group, key, int(number))
             if (own.id_, own.start, own.end) == (span.id_, span.start, span.end):
                 return records[int(number)]
-        for other, record in zip(group, records, strict=True):
+        for other, record in _located(group, key):
             if (other.start, other.end) == (span.start, span.end):
                 same_place = same_place or record
     return same_place

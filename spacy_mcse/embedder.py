@@ -13,7 +13,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
-from .corpus import doc_score
+from .corpus import doc_score, pipeline_name
 from .data import (
     Embedding,
     install_extension,
@@ -53,14 +53,13 @@ def make_embedder(
     """Build the component; see `Embedder` for the settings."""
     if isinstance(encoder, PipelineVectorsEncoder):
         encoder.bind(nlp)
-    meta = nlp.meta
     return Embedder(
         encoder,
         name,
         similarity=similarity,
         scoring=scoring,
         cache_size=cache_size,
-        pipeline=f"{meta['lang']}_{meta['name']}-{meta['version']}",
+        pipeline=pipeline_name(nlp),
     )
 
 
@@ -184,17 +183,22 @@ class Embedder(Pipe):
         texts (Sequence[str]): Phrases.
         RETURNS (NDArray): float32 (n, d), rows of unit length, in the given order.
         """
+        if not texts:
+            return self.encoder.encode([])
+        # Another thread may drop what is in the cache at any moment: read once, and no
+        # lock, which would not pickle.
         cache = self._cache
-        missing = [text for text in dict.fromkeys(texts) if text not in cache]
-        fresh = self.encoder.encode(missing) if missing or not texts else None
-        if fresh is not None and not texts:
-            return fresh
-        new = dict(zip(missing, fresh, strict=True)) if fresh is not None else {}
-        rows = [new[text] if text in new else cache[text] for text in texts]
-        cache.update(new)
-        for text in list(cache)[: max(0, len(cache) - self.cache_size)]:
-            del cache[text]
-        return np.stack(rows)
+        found = {text: cache.get(text) for text in dict.fromkeys(texts)}
+        rows = {text: row for text, row in found.items() if row is not None}
+        missing = [text for text in found if text not in rows]
+        if missing:
+            new = dict(zip(missing, self.encoder.encode(missing), strict=True))
+            rows.update(new)
+            cache.update(new)
+        kept = list(cache)
+        for text in kept[: max(0, len(kept) - self.cache_size)]:
+            cache.pop(text, None)
+        return np.stack([rows[text] for text in texts])
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """Save the encoder with its weights into the folder `path`."""
@@ -208,7 +212,7 @@ class Embedder(Pipe):
         """Read the encoder; a pipeline saved without it keeps the config's."""
         if Path(path).exists():
             self.encoder.from_disk(Path(path))
-            self._cache.clear()
+            self._cache = {}
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -218,7 +222,7 @@ class Embedder(Pipe):
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Embedder":
         """Read what `to_bytes` gave."""
         self.encoder.from_bytes(data)
-        self._cache.clear()
+        self._cache = {}
         return self
 
     def __getstate__(self) -> dict[str, Any]:

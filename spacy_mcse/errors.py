@@ -45,8 +45,8 @@ class Errors(metaclass=ErrorsWithCodes):
         "nlp.get_pipe('mcse_entity_refiner')(doc)."
     )
     E202 = (
-        "The records of doc.spans['{key}'] do not fit its spans ({records} records, "
-        "{spans} spans): the group was changed or joined after refining. Run "
+        "The records of doc.spans['{key}'] do not fit its spans ({problem}): the group "
+        "was changed or joined, or tokens were merged or split, after refining. Run "
         "'mcse_entity_refiner' on the Doc again."
     )
     E203 = (
@@ -127,6 +127,15 @@ class Errors(metaclass=ErrorsWithCodes):
     E409 = "'{argument}' is {got}. Allowed: {allowed}."
     E410 = "The {what} has shape {got}, expected {allowed}."
     E411 = "The credit matrix has values that are {got}. Allowed: finite numbers."
+    E412 = (
+        "'nlp' must be a pipeline (a spaCy Language), got {got}. Load it first, for "
+        "example with spacy_mcse.load('en_mcse_cxr_sm')."
+    )
+    E413 = (
+        "{side}, row {row}: the text has half of a character (a lone surrogate) and "
+        "cannot be written as UTF-8. Decode the report again, or replace what is "
+        "broken: text.encode('utf8', 'replace').decode('utf8')."
+    )
     # 8xx: files
     E801 = "Cannot read {path}: {problem}."
     E802 = "Cannot tell the format of {path} by its ending. Allowed: {allowed}."
@@ -170,6 +179,11 @@ class Warnings(metaclass=ErrorsWithCodes):
     W101 = (
         "'{component}': no entity of the first {n} documents has a label of "
         "'{argument}' ({labels}). Check the labels of your entity recognizer."
+    )
+    W102 = (
+        "'{component}': none of the first {n} documents has the span group '{key}' "
+        "('spans_in'), so there are no entities to refine. Check that the component "
+        "that writes it is in the pipeline, and in front of '{component}'."
     )
     W201 = (
         "The attribute span._.{name} or doc._.{name} was set by another package and "

@@ -329,6 +329,14 @@ class EntityRefiner(ListsPipe):
 
     def _spans_in(self, doc: Doc) -> list[Span]:
         key = self.cfg["spans_in"]
+        if key is not None and len(doc):
+            # Documents without the group; None for good once one has it.
+            lacking: Optional[int] = getattr(self, "_lacking", 0)
+            if lacking is not None:
+                lacking = None if key in doc.spans else lacking + 1
+            self._lacking = lacking
+            if lacking == WARN_AFTER:
+                self._warn_of_labels(self._seen)
         spans = list(doc.ents if key is None else doc.spans.get(key, ()))
         wanted = self.cfg["ent_types"]
         if wanted is None:
@@ -342,18 +350,24 @@ class EntityRefiner(ListsPipe):
 
     def _warn_of_labels(self, seen: int) -> None:
         wanted = self.cfg["ent_types"]
-        if wanted is None or self._matched or self._warned or not seen:
+        lacking: Optional[int] = getattr(self, "_lacking", None)
+        if self._warned:
             return
-        self._warned = True
-        warnings.warn(
-            Warnings.W101.format(
+        if lacking:
+            message = Warnings.W102.format(
+                component=self.name, n=lacking, key=self.cfg["spans_in"]
+            )
+        elif wanted is not None and not self._matched and seen:
+            message = Warnings.W101.format(
                 component=self.name,
                 argument="ent_types",
                 n=seen,
                 labels=", ".join(wanted),
-            ),
-            stacklevel=3,
-        )
+            )
+        else:
+            return
+        self._warned = True
+        warnings.warn(message, stacklevel=3)
 
     def _candidate(self, reading: Reading, span: Span) -> Candidate:
         start, end = reading.words.word_range(span.start, span.end)

@@ -1,7 +1,7 @@
 """The results of scoring one pair of reports."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Optional
 
 from .signature import Signature
@@ -32,8 +32,9 @@ class Pair:
     share_precision (float): Part of the precision that comes from here.
     """
 
-    reference: Optional[dict[str, Any]]
-    candidate: Optional[dict[str, Any]]
+    # What holds dicts stays out of the hash; equality is that of all fields.
+    reference: Optional[dict[str, Any]] = field(hash=False)
+    candidate: Optional[dict[str, Any]] = field(hash=False)
     similarity: float
     credit: float
     outcome: str

@@ -71,10 +71,8 @@ def refine(doc: Doc) -> Doc:
             before = []
         else:
             before.append(word)
-    denies = [
-        {"mcse_text": "normal", "concept": "chest", "denies": list(FINDINGS)}
-        for _ in normal
-    ]
+    statement = {"mcse_text": "normal", "concept": "chest", "attributes": {}}
+    denies = [{**statement, "denies": list(FINDINGS)} for _ in normal]
     write_entities(doc, spans, records, [], normal, denies, "stub")
     return doc
 

@@ -4,6 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import spacy
+from conftest import make_blank
 from spacy.tokens import Doc, DocBin
 from stub_pipeline import make_pipeline
 
@@ -24,7 +25,9 @@ FIELDS = ("mcse", "precision", "recall", "f1")
 
 @pytest.fixture(scope="module")
 def nlp():
-    return make_pipeline()
+    nlp = make_pipeline()
+    nlp.meta["name"] = "stub"  # as its embedder says
+    return nlp
 
 
 @pytest.fixture
@@ -236,11 +239,75 @@ def test_different_lengths_give_both_counts(nlp, parsed):
         {"n_resamples": 0},
         {"batch_size": 1.5},
         {"batch_size": True},
+        {"n_process": "2"},
+        {"seed": -1},
+        {"seed": "x"},
+        {"seed": None},
+        {"seed": np.float64(1)},
     ],
 )
 def test_numbers_out_of_range(nlp, argument):
-    with pytest.raises(ValueError, match=f"E409.*{next(iter(argument))}"):
+    (name,) = argument
+    with pytest.raises(ValueError, match=rf"E409.*{name}.*whole numbers") as caught:
         score_corpus(["a"], ["a"], nlp=nlp, **argument)
+    assert ("-1 (all cores)" in str(caught.value)) == (name == "n_process")
+
+
+def test_a_seed_out_of_range_for_a_summary():
+    with pytest.raises(ValueError, match=r"E409.*seed.*from 0"):
+        summarize([], seed=-1)
+
+
+@pytest.mark.parametrize("number", [np.int64, np.int32, np.uint8])
+def test_whole_numbers_of_numpy(nlp, number):
+    names = ("batch_size", "n_process", "n_resamples", "seed")
+    plain = score_corpus(TEXTS, TEXTS, nlp=nlp, **dict.fromkeys(names, 1))
+    own = dict.fromkeys(names, number(1))
+    assert score_corpus(TEXTS, TEXTS, nlp=nlp, **own) == plain
+    assert corpus.check_processes(np.int64(-1)) == -1
+
+
+@pytest.mark.parametrize("bad", ["en_mcse_cxr_sm", make_pipeline, 3])
+def test_what_is_no_pipeline(bad):
+    name = type(bad).__name__
+    with pytest.raises(TypeError, match=rf"E412.*got {name}\..*spacy_mcse\.load"):
+        score("edema .", "edema .", nlp=bad)
+    for texts in ([], ["edema ."]):
+        with pytest.raises(TypeError, match="E412"):
+            score_corpus(texts, texts, nlp=bad)
+
+
+@pytest.mark.parametrize("side", ["reference", "candidate"])
+def test_half_a_character_names_side_and_row(nlp, parsed, side):
+    lists = {"reference": ["edema .", "mass ."], "candidate": ["edema .", "mass ."]}
+    lists[side][1] = "secret \ud83d mass"
+    with pytest.raises(ValueError, match=rf"E413.*{side}, row 1") as caught:
+        score_corpus(lists["reference"], lists["candidate"], nlp=nlp)
+    assert "secret" not in repr(caught.value)
+    assert caught.value.__context__ is None  # UnicodeEncodeError holds the text
+    assert not parsed
+
+
+def test_scores_of_texts_have_the_name_of_their_pipeline():
+    nlp = make_pipeline()
+    stored = nlp("edema .")
+    nlp.meta["name"], nlp.meta["version"] = "renamed", "1.2.3"
+    result = score_corpus(["edema ."], ["mass ."], nlp=nlp)
+    assert result.scores[0].signature.pipeline == "en_renamed-1.2.3"
+    assert result.summary.signature == result.scores[0].signature
+    assert result.summary.signature == corpus.pipeline_signature(nlp)
+    assert result.scores[0].signature == score("mass .", "mass .", nlp=nlp).signature
+    assert doc_score(stored, stored).signature.pipeline == "en_stub-0.0.0"
+    assert score(stored, stored, nlp=nlp) == doc_score(stored, stored)
+
+
+def test_a_sourced_embedder_does_not_name_the_pipeline():
+    own, other = make_blank(), make_blank()
+    other.meta["name"] = "other"
+    own.meta["name"] = "own"
+    own.remove_pipe("mcse_embedder")
+    own.add_pipe("mcse_embedder", source=other)
+    assert score("Edema.", "Edema.", nlp=own).signature.pipeline == "en_own-0.0.0"
 
 
 def test_a_pipeline_without_components():

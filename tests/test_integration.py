@@ -5,8 +5,12 @@ in test_serialize.py, PC-094 and PC-095 in test_privacy_offline.py.
 """
 
 import pickle
+import sys
 import warnings
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +25,9 @@ from spacy.util import is_package, load_model_from_config
 from thinc.api import Config
 
 import spacy_mcse
-from spacy_mcse import pipelines
-from spacy_mcse.data import ASSERTIONS, ATTRIBUTES, LABELS, SPAN_GETTERS
-from spacy_mcse.embedder import Embedder
+from spacy_mcse import pipelines, signature
+from spacy_mcse.data import ASSERTIONS, ATTRIBUTES, LABELS
+from spacy_mcse.embedder import Embedder, install
 from spacy_mcse.pipelines import BASES
 from spacy_mcse.refiner import EntityRefiner
 
@@ -317,7 +321,7 @@ def test_entity_source_twice_finds_the_same() -> None:
     source = nlp.add_pipe("mcse_entity_source")
     doc = nlp("Boston: small left effusion.")
     ents, candidates = doc.ents, list(doc.spans["mcse_candidates"])
-    assert [e.text for e in ents][0] == "Boston"
+    assert [e.text for e in ents] == ["Boston", "effusion"]
     source(doc)
     assert doc.ents == ents
     assert list(doc.spans["mcse_candidates"]) == candidates
@@ -641,6 +645,44 @@ def test_pc_086_texts_without_any_entity_say_nothing_about_labels() -> None:
     assert result.f1 == 1
 
 
+def w102(found: list[warnings.WarningMessage]) -> list[str]:
+    return [str(w.message) for w in found if "W102" in str(w.message)]
+
+
+def test_a_span_group_that_no_doc_has_is_warned_of_once() -> None:
+    for ent_types in (None, ["FINDING"]):
+        nlp = make_blank(spans_in="nobody_wrote_this", ent_types=ent_types)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                list(nlp.pipe(["Edema.", "", "Mild effusion."]))
+        (message,) = w102(found)
+        assert "first 2 documents" in message
+        assert "'nobody_wrote_this'" in message
+        assert not w101(found)
+
+
+def test_a_refiner_in_front_of_its_source_is_warned_of_one_by_one() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("mcse_entity_refiner", config={"spans_in": "sc"})
+    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "sc"})
+    ruler.add_patterns([{"label": "FINDING", "pattern": "Edema"}])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for _ in range(250):
+            nlp("Edema.")
+    (message,) = w102(found)
+    assert "in front of 'mcse_entity_refiner'" in message
+
+
+def test_a_span_group_that_some_docs_have_is_not_warned_of() -> None:
+    nlp = make_blank(spans_in="sc")
+    docs = [nlp.make_doc("Edema.") for _ in range(250)]
+    docs[60].spans["sc"] = []
+    list(nlp.pipe(docs))
+    list(nlp.pipe(["Edema."] * 250))
+
+
 def test_ent_types_choose_what_is_read() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns(
@@ -730,6 +772,40 @@ def test_no_cache_at_all() -> None:
     assert np.array_equal(one[0], one[2])
     assert np.array_equal(embedder.encode(["mass"])[0], one[1])
     assert len(embedder.encoder.texts) == 3
+
+
+def test_threads_share_a_cache_that_is_too_small() -> None:
+    embedder = Embedder(HashEncoder(), cache_size=2)
+    words = [f"word{i}" for i in range(40)]
+    wanted = HashEncoder().encode(words)
+
+    def encode(first: int) -> bool:
+        order = [(first + 7 * i) % 40 for i in range(3)]
+        rows = embedder.encode([words[i] for i in order])
+        return np.array_equal(rows, wanted[order])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(encode, range(4000)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(embedder._cache) <= 2
+    assert len(pickle.loads(pickle.dumps(embedder)).encode(words[:3])) == 3
+
+
+def test_another_thread_may_drop_a_phrase_at_any_moment() -> None:
+    class Dropping(HashEncoder):
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            embedder._cache.clear()
+            return super().encode(texts)
+
+    embedder = Embedder(Dropping(), cache_size=2)
+    first = embedder.encode(["edema", "mass"])
+    assert np.array_equal(
+        embedder.encode(["mass", "effusion", "edema"])[::2], first[::-1]
+    )
 
 
 class FailingEncoder(HashEncoder):
@@ -957,6 +1033,19 @@ def test_the_default_pipeline_says_what_it_is(nlp: Language) -> None:
     assert f"en_mcse_cxr_sm-{spacy_mcse.__version__}" in signature
 
 
+def test_the_default_pipeline_loads_from_a_bare_source_tree(
+    nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    signature.package_version.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(signature, "version", missing)
+        assert spacy_mcse.load().meta["version"] == "0.0.0"
+    signature.package_version.cache_clear()
+
+
 # Other packages on the same Doc
 
 
@@ -969,6 +1058,30 @@ def test_other_span_groups_and_attributes_stay() -> None:
         doc = component(doc)
     assert [s.text for s in doc.spans["mine"]] == ["Left"]
     assert doc.user_data == {"mine": [1]}
+
+
+def _of_another_package(*arguments: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "kind"),
+    [(Doc, "mcse", "method"), (Doc, "mcse", "getter"), (Span, "concept", "getter")],
+)
+def test_the_attribute_of_another_package_is_kept_with_a_warning(
+    target: Any, name: str, kind: str
+) -> None:
+    ours = target.get_extension(name)
+    try:
+        target.set_extension(name, force=True, **{kind: _of_another_package})
+        theirs = target.get_extension(name)
+        with pytest.warns(UserWarning, match=rf"W201.*doc\._\.{name} "):
+            install()
+        assert target.get_extension(name) == theirs
+    finally:
+        _, method, getter, _ = ours
+        target.set_extension(name, force=True, method=method, getter=getter)
+    assert target.get_extension(name) == ours
+    install()  # no warning for our own
 
 
 def test_spans_that_are_no_clinical_entities_have_no_record(nlp: Language) -> None:

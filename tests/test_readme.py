@@ -21,6 +21,7 @@ from spacy_mcse.corpus import CorpusScore, CorpusSummary
 from spacy_mcse.data import DOC_GETTERS, SPAN_GETTERS
 from spacy_mcse.results import MCSEScore, Pair
 from spacy_mcse.settings import ScoreSettings
+from spacy_mcse.vocabulary import COLUMNS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf8")
@@ -114,6 +115,19 @@ def test_all_settings_are_described(factory):
     spacy.blank("en")
     names = Language.get_factory_meta(factory).default_config
     assert [name for name in names if not described(name)] == []
+
+
+def test_all_word_lists_are_described_with_their_columns():
+    _, _, table = README.partition("| List | Columns |")
+    rows = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
+    found = {}
+    for _, lists, columns, *_ in rows:
+        for name in re.findall(r"`(\w+)`", lists):
+            found[name] = re.findall(r"`(\w+)`", columns)
+    assert set(found) == set(COLUMNS)
+    for name, columns in COLUMNS.items():
+        shown = [column for column in found[name] if column in columns]
+        assert shown == list(columns), name
 
 
 @pytest.mark.parametrize("kind", [MCSEScore, Pair, CorpusScore, CorpusSummary])

@@ -295,7 +295,7 @@ WORDING = [
     '<e text="small effusion">SMALL  EFFUSION</e>.',
     '<e text="left sided effusion">Left-sided effusion</e>.',
     'A <e text="12 x 9 mm nodule">12 x 9 mm nodule</e>.',
-    '<e text="patchy right basal opacities">Patchy right basal opacities</e> are '
+    '<e text="hazy left apical densities">Hazy left apical densities</e> are '
     "increased.",
     'No <e a=absent text="no large mass">large mass</e>.',
     '<e text="pleural effusion">Pleural effusion</e> is new.',

@@ -58,9 +58,10 @@ def _listed(values):
     return values if isinstance(values, list) else [values]
 
 
-def normal(concept, *denies, text=None):
+def normal(concept, *denies, text=None, side=None):
     text = text or f"{concept} normal"
-    return NormalStatement(text, 0, len(text), text, concept, denies)
+    attributes = {"side": [{"value": side}]} if side else {}
+    return NormalStatement(text, 0, len(text), text, concept, denies, attributes)
 
 
 def report(*parts, refiner="r", scoring=None, **embedding):
@@ -437,7 +438,7 @@ def test_denials_weigh_one_for_each_concept():
             entity("fracture", quality="old"),
         ),
         (
-            normal("lung", "opacity", text="left lung clear"),
+            normal("lung", "opacity", text="left lung clear", side="left"),
             entity("opacity", side="right"),
         ),
     ],
@@ -521,6 +522,14 @@ def test_pairs_name_both_spans():
     assert result.pairs[0].candidate["start_char"] == 9
     assert result.pairs[1].candidate is None
     assert result.pairs[3].reference is None
+
+
+def test_results_can_be_hashed():
+    one = score_facts(report(*FINDING), report(*FINDING))
+    same = score_facts(report(*FINDING), report(*FINDING))
+    other = score_facts(report(*FINDING), report())
+    assert len({one, same, other}) == 2
+    assert len({*one.pairs, *same.pairs}) == len(one.pairs)
 
 
 def test_results_are_frozen():

@@ -355,6 +355,102 @@ def test_a_changed_group_is_a_coded_error(nlp: Language, change: str) -> None:
         doc._.mcse(doc)
 
 
+# Tokens or spans that were changed
+
+CHANGED = "There is mild edema. No effusion. Left fracture. Heart size is normal."
+
+
+def merge(doc: Doc, start: int, end: int) -> None:
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[start:end])
+
+
+def split(doc: Doc, at: int) -> None:
+    word = doc[at].text
+    with doc.retokenize() as retokenizer:
+        retokenizer.split(doc[at], [word[:2], word[2:]], [doc[at], doc[at]])
+
+
+def replace(doc: Doc, key: str, number: int, start: int, end: int) -> None:
+    doc.spans[key][number] = Span(doc, start, end, "FINDING", span_id=f"e{number}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda doc: merge(doc, 0, 2),
+        lambda doc: merge(doc, 2, 4),
+        lambda doc: merge(doc, 3, 5),
+        lambda doc: merge(doc, 3, len(doc)),  # IndexError of spaCy's, E035
+        lambda doc: split(doc, 0),
+        lambda doc: split(doc, 3),
+        lambda doc: replace(doc, "clinical_entities", 0, 3, 4),
+        lambda doc: replace(doc, "clinical_entities", 2, 3, 4),
+    ],
+)
+def test_changed_tokens_and_spans_are_a_coded_error(change: Any) -> None:
+    nlp = make_blank()
+    doc = nlp(CHANGED)
+    held = doc._.clinical_entities
+    texts = [entity._.mcse_text for entity in held]
+    assert texts == ["mild edema", "no effusion", "left fracture"]
+    change(doc)
+    reads = [
+        lambda: doc._.clinical_entities,
+        lambda: [entity._.assertion for entity in held],
+        lambda: read_facts(doc),
+        lambda: doc._.mcse(doc),
+        lambda: doc.similarity(doc),
+    ]
+    for read in reads:
+        with pytest.raises(ValueError, match=r"E202.*clinical_entities.*refiner"):
+            read()
+    # As the message says.
+    for name in ("mcse_entity_refiner", "mcse_embedder"):
+        doc = nlp.get_pipe(name)(doc)
+    for entity in doc._.clinical_entities:
+        assert entity.text == CHANGED[entity.start_char : entity.end_char]
+    assert doc._.mcse(doc).f1 == 1
+
+
+def test_changed_normal_statements_are_a_coded_error() -> None:
+    for change in (
+        lambda doc: merge(doc, 11, len(doc)),
+        lambda doc: replace(doc, "mcse_normal_statements", 0, 0, 2),
+    ):
+        doc = make_blank()(CHANGED)
+        (held,) = doc._.normal_statements
+        change(doc)
+        reads = [
+            lambda: doc._.normal_statements,  # noqa: B023
+            lambda: held._.denies,  # noqa: B023
+            lambda: read_facts(doc),  # noqa: B023
+        ]
+        for read in reads:
+            with pytest.raises(ValueError, match=r"E202.*mcse_normal_statements"):
+                read()
+
+
+def test_a_change_behind_all_entities_does_no_harm() -> None:
+    doc = make_blank()("Mild edema. The film was read again.")
+    before = facts(doc)
+    merge(doc, 4, 7)
+    assert facts(doc) == before
+
+
+def test_spans_of_before_a_change_are_not_taken_for_others() -> None:
+    """Held spans do not say that they are not negated after refining again."""
+    nlp = make_blank()
+    doc = nlp(CHANGED)
+    held = doc._.clinical_entities[1]
+    merge(doc, 0, 2)
+    nlp.get_pipe("mcse_entity_refiner")(doc)
+    with pytest.raises(ValueError, match=r"E202.*before its tokens were changed"):
+        held._.negated  # noqa: B018
+    assert [e._.negated for e in doc._.clinical_entities] == [False, True, False]
+    assert doc[0:0]._.assertion is None
+
+
 # Pipelines
 
 

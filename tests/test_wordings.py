@@ -38,7 +38,8 @@ SHAPES = [
     "No <e a=absent>inﬁltrate</e>.",
 ]
 PLACES = [
-    "<e size=5 side=left location='lower lobe'>Nodule</e> of 5 mm in the left lower lobe.",
+    "<e size=5 side=left location='lower lobe'>Nodule</e> of 5 mm in the left lower "
+    "lobe.",
     "<e size=5 side=left>Nodule</e> (5 mm) on the left.",
     "<e side=left severity=moderate>Left effusion</e>, moderate in size.",
     "<e severity='moderate; severe'>Edema</e> is moderate to severe.",

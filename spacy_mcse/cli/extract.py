@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, SpanGroup
 from tqdm import tqdm
 
-from ..corpus import EMBEDDER, REFINER, check_pipeline
+from ..corpus import EMBEDDER, REFINER, check_pipeline, pipeline_name
 from ..data import (
     CLINICAL_KEY,
     get_dropped_entities,
@@ -23,7 +23,7 @@ from ..signature import facts_signature, package_version
 from . import files, terminal
 from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
 from .partial import PartialRun
-from .rows import Row, duplicate_ids, read_rows, within
+from .rows import QUOTES, Row, duplicate_ids, read_rows, within
 from .score import RESUME_HINT
 
 OUTPUTS = (".jsonl", ".spacy")
@@ -34,7 +34,8 @@ ROW_KEY = "mcse_row"
 
 def extract_cli(
     texts: Annotated[
-        Path, typer.Argument(help="Reports: .csv, .tsv, .jsonl or .parquet")
+        Path,
+        typer.Argument(help=f"Reports: .csv, .tsv, .jsonl or .parquet. {QUOTES}"),
     ],
     output: Annotated[
         Optional[Path],
@@ -133,13 +134,20 @@ def extract_file(
     header = {
         "command": "extract",
         "version": package_version(),
-        "pipeline": f"{nlp.meta['lang']}_{nlp.meta['name']}-{nlp.meta['version']}",
+        "pipeline": pipeline_name(nlp),
         "refiner": empty.spans[CLINICAL_KEY].attrs["refiner"],
         "signature": signature,
         "input": files.file_hash(texts),
         "columns": columns,
     }
-    run = PartialRun(output, header, resume=resume, force=force)
+    run = PartialRun(
+        output,
+        header,
+        rows=rows,
+        check=_check_docs if as_docs else _check_entities,
+        resume=resume,
+        force=force,
+    )
     progress = tqdm(
         total=len(rows), initial=len(run.records), unit="report", disable=None
     )
@@ -209,7 +217,10 @@ def _record(
         record["error"] = row.error or Errors.E827.format(line=row.line)
     if as_docs:
         doc = Doc(nlp.vocab) if doc is None else doc
-        doc.spans[ROW_KEY] = SpanGroup(doc, name=ROW_KEY, attrs=dict(record))
+        attrs = dict(record)
+        if not files.fits_64_bits(row.id):
+            attrs["id"] = str(row.id)
+        doc.spans[ROW_KEY] = SpanGroup(doc, name=ROW_KEY, attrs=attrs)
         data = DocBin(docs=[doc]).to_bytes()
         record["doc"] = base64.b64encode(data).decode("ascii")
     elif doc is not None:
@@ -222,8 +233,22 @@ def _record(
     return record
 
 
+def _check_entities(record: dict[str, Any]) -> None:
+    if "error" not in record:
+        for name in ("clinical_entities", "normal_statements", "dropped_entities"):
+            record[name]
+
+
+def _check_docs(record: dict[str, Any]) -> None:
+    _read_doc(record)
+
+
+def _read_doc(record: dict[str, Any]) -> DocBin:
+    return DocBin().from_bytes(base64.b64decode(record["doc"]))
+
+
 def _write_docs(path: Path, records: Sequence[dict[str, Any]]) -> None:
     docs = DocBin()
     for record in records:
-        docs.merge(DocBin().from_bytes(base64.b64decode(record["doc"])))
+        docs.merge(_read_doc(record))
     path.write_bytes(docs.to_bytes())

@@ -21,11 +21,28 @@ def check_ending(path: Path, allowed: Sequence[str]) -> str:
     return ending
 
 
+def partial_path(output: Path) -> Path:
+    """The file beside an output that holds the state of its run."""
+    return output.with_name(f"{output.name}.partial.jsonl")
+
+
 def check_outputs(source: Path, outputs: Sequence[Path], force: bool) -> None:
-    """Refuse outputs that cannot be written, before any work is done."""
-    for path in outputs:
+    """Refuse outputs that cannot be written, before any work is done.
+
+    source (Path): The input file.
+    outputs (Sequence[Path]): The files to write; the run keeps its state beside the
+        first.
+    force (bool): Whether existing files may be overwritten.
+    RAISES (UsageError): E804, E809, E810.
+    """
+    state = partial_path(outputs[0])
+    for path in (*outputs, state):
         if path.resolve() == source.resolve():
             raise UsageError(Errors.E810.format(path=path))
+    for path in outputs:
+        if path.resolve() == state.resolve():
+            problem = "the run keeps its state in a file of this name"
+            raise UsageError(Errors.E809.format(path=path, problem=problem))
         if path.is_dir():
             raise UsageError(Errors.E809.format(path=path, problem="it is a folder"))
         if not path.parent.is_dir():
@@ -100,12 +117,18 @@ def write_parquet(
 ) -> None:
     pyarrow = import_parquet(path)
     table = {name: [_plain(r.get(name)) for r in records] for name in columns}
-    if len({type(value) for value in table["id"] if value is not None}) > 1:
+    ids = [value for value in table["id"] if value is not None]
+    if len(set(map(type, ids))) > 1 or not all(map(fits_64_bits, ids)):
         table["id"] = [None if v is None else str(v) for v in table["id"]]
     # A column without any value has no type of its own.
     for name in ("error", "flags"):
         table[name] = pyarrow.array(table[name], type=pyarrow.string())
     pyarrow.parquet.write_table(pyarrow.table(table), path)
+
+
+def fits_64_bits(value: Any) -> bool:
+    """False for a whole number that binary formats have no place for."""
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _plain(value: Any) -> Any:

@@ -2,14 +2,19 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from ..errors import Errors
-from .files import to_json
+from .files import partial_path, to_json
+from .rows import Row
 from .terminal import UsageError
+
+# What reading a record raises where it is not as it was written.
+UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
 
 
 class PartialRun:
@@ -20,19 +25,29 @@ class PartialRun:
 
     output (Path): The output of the run.
     header (dict): What must be equal for a resumed run to give the same output.
+    rows (Sequence[Row]): The rows of the input; a record is that of the row in its
+        place.
+    check (Callable): Reads a record, to find out whether it can be read.
     resume (bool): Go on with the file of an earlier run.
     force (bool): Start over although there is such a file.
     """
 
     def __init__(
-        self, output: Path, header: dict[str, Any], *, resume: bool, force: bool
+        self,
+        output: Path,
+        header: dict[str, Any],
+        *,
+        rows: Sequence[Row],
+        check: Callable[[dict[str, Any]], None],
+        resume: bool,
+        force: bool,
     ) -> None:
         self.path = partial_path(output)
         self.records: list[dict[str, Any]] = []
         kept = 0
         if self.path.exists():
             if resume:
-                kept = self._read(header)
+                kept = self._read(header, rows, check)
             elif not force:
                 raise UsageError(Errors.E807.format(path=self.path))
         with self._reported():
@@ -61,21 +76,39 @@ class PartialRun:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _read(self, header: dict[str, Any]) -> int:
+    def _read(
+        self,
+        header: dict[str, Any],
+        rows: Sequence[Row],
+        check: Callable[[dict[str, Any]], None],
+    ) -> int:
         """Read the complete lines. RETURNS (int): How many bytes they are."""
         lines = self.path.read_bytes().split(b"\n")[:-1]
         if not lines:
             return 0
         try:
             found, *records = [json.loads(line) for line in lines]
-        except ValueError:
-            message = Errors.E806.format(path=self.path, what="format")
-            raise UsageError(message) from None
+        except (ValueError, RecursionError):
+            raise self._other("format") from None
         for name in header:
             if not isinstance(found, dict) or found.get(name) != header[name]:
-                raise UsageError(Errors.E806.format(path=self.path, what=name))
+                raise self._other(name)
+        if not all(isinstance(record, dict) for record in records):
+            raise self._other("format")
+        places = [(record.get("line"), record.get("id")) for record in records]
+        if places != [(row.line, row.id) for row in rows[: len(records)]]:
+            raise self._other("set of rows")
+        try:
+            for record in records:
+                check(record)
+        except UNREADABLE:
+            # The message of the error may quote the record.
+            raise self._other("format") from None
         self.records = records
         return sum(len(line) + 1 for line in lines)
+
+    def _other(self, what: str) -> UsageError:
+        return UsageError(Errors.E806.format(path=self.path, what=what))
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
@@ -85,7 +118,3 @@ class PartialRun:
             problem = error.strerror or type(error).__name__
             message = Errors.E809.format(path=self.path, problem=problem)
             raise UsageError(message) from error
-
-
-def partial_path(output: Path) -> Path:
-    return output.with_name(f"{output.name}.partial.jsonl")

@@ -10,11 +10,21 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Optional
 
+from ..corpus import is_utf8
 from ..errors import Errors
 from .files import TABLES, check_ending, import_parquet
 from .terminal import UsageError
 
 INPUTS = (".csv", ".tsv", ".jsonl", ".parquet")
+# The help of the commands says so.
+QUOTES = (
+    "Double quotes in .tsv enclose fields as in .csv; where a file makes no sense so, "
+    "they are plain characters."
+)
+
+
+# The number of a line and its fields.
+_Fields = tuple[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -71,31 +81,63 @@ def _read_table(path: Path, columns: Mapping[str, str], delimiter: str) -> list[
         line = data[: error.start].count(b"\n") + 1
         problem = f"line {line} is not valid UTF-8"
         raise UsageError(Errors.E801.format(path=path, problem=problem)) from None
-    # Strict: an unclosed quote must not swallow the rows that follow it.
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    limit = csv.field_size_limit(sys.maxsize)
+    header, *lines = _fields(path, text, delimiter) or [(1, [])]
+    names = [name.strip() for name in header[1]]
+    check_columns(path, columns, names)
+    rows: list[Row] = []
+    for line, fields in lines:
+        record = dict(zip(names, fields, strict=False))
+        if len(fields) == len(names):
+            rows.append(_row(line, record, columns))
+        else:
+            problem = Errors.E825.format(
+                line=line, expected=len(names), found=len(fields)
+            )
+            rows.append(_bad_row(line, record, columns, problem))
+    return rows
+
+
+def _fields(path: Path, text: str, delimiter: str) -> list[_Fields]:
+    """The lines of a table that are not empty, with their numbers.
+
+    TSV knows no quotes by its own definition, and yet spreadsheets and pandas write
+    them. They are read as in CSV, unless that fails, gives more lines of another length
+    than reading them as plain characters does, or joins lines that are whole.
+    """
+    if delimiter != TABLES[".tsv"] or '"' not in text:
+        return _split(path, text, delimiter)
+    plain = _split(path, text, delimiter, plain=True)
     try:
-        header = [name.strip() for name in next(reader, [])]
-        check_columns(path, columns, header)
-        rows: list[Row] = []
+        quoted = _split(path, text, delimiter)
+    except UsageError:
+        if '"' in "".join(plain[0][1]):  # a quoted header: then so are the rows
+            raise
+        return plain
+    return min(quoted, plain, key=lambda lines: (_n_ragged(lines), -len(lines)))
+
+
+def _n_ragged(lines: Sequence[_Fields]) -> int:
+    return sum(len(fields) != len(lines[0][1]) for _, fields in lines)
+
+
+def _split(path: Path, text: str, delimiter: str, plain: bool = False) -> list[_Fields]:
+    # Strict: an unclosed quote must not swallow the rows that follow it.
+    reader = csv.reader(
+        StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    limit = csv.field_size_limit(sys.maxsize)
+    lines: list[_Fields] = []
+    try:
         while True:
             line = reader.line_num + 1
             fields = next(reader, None)
             if fields is None:
-                return rows
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                problem = Errors.E825.format(
-                    line=line, expected=len(header), found=len(fields)
-                )
-                rows.append(
-                    _bad_row(
-                        line, dict(zip(header, fields, strict=False)), columns, problem
-                    )
-                )
-            else:
-                rows.append(_row(line, dict(zip(header, fields, strict=True)), columns))
+                return lines
+            if fields:
+                lines.append((line, fields))
     except csv.Error as error:
         # Messages of the csv module quote delimiters, not fields.
         problem = f"line {reader.line_num}: {error}"
@@ -177,7 +219,7 @@ def _row(line: int, record: Mapping[str, Any], columns: Mapping[str, str]) -> Ro
                 error = _wrong_type(line, column, value, "a string or whole number")
         elif not isinstance(value, str):
             error = _wrong_type(line, column, value, "a string")
-        if error is None and isinstance(value, str) and not _encodes(value):
+        if error is None and isinstance(value, str) and not is_utf8(value):
             error = Errors.E828.format(line=line)
         if error is not None:
             return _bad_row(line, record, columns, error)
@@ -189,22 +231,13 @@ def _bad_row(
     line: int, record: Mapping[str, Any], columns: Mapping[str, str], error: str
 ) -> Row:
     found = record.get(columns["id"])
-    named = isinstance(found, int) or (isinstance(found, str) and _encodes(found))
+    named = isinstance(found, int) or (isinstance(found, str) and is_utf8(found))
     return Row(line, found if named else None, error=error)
 
 
 def _wrong_type(line: int, column: str, value: Any, allowed: str) -> str:
     got = type(value).__name__
     return Errors.E824.format(line=line, column=column, allowed=allowed, got=got)
-
-
-def _encodes(text: str) -> bool:
-    """Whether the text is free of the lone surrogates that JSON lets through."""
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def within(row: Row, columns: Mapping[str, str], max_length: int) -> Row:

@@ -20,7 +20,7 @@ from ..results import MCSEScore
 from . import files, terminal
 from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
 from .partial import PartialRun
-from .rows import Row, duplicate_ids, read_rows, within
+from .rows import QUOTES, Row, duplicate_ids, read_rows, within
 
 OUTPUTS = (".jsonl", ".csv", ".tsv", ".parquet")
 COLUMNS = ("id", "line", *METRICS, "n_reference", "n_candidate", "flags", "error")
@@ -29,7 +29,10 @@ RESUME_HINT = "Interrupted. Use --resume to go on from here."
 
 def score_cli(
     pairs: Annotated[
-        Path, typer.Argument(help="Reports in pairs: .csv, .tsv, .jsonl or .parquet")
+        Path,
+        typer.Argument(
+            help=f"Reports in pairs: .csv, .tsv, .jsonl or .parquet. {QUOTES}"
+        ),
     ],
     output: Annotated[
         Optional[Path],
@@ -141,7 +144,9 @@ def score_file(
         "input": files.file_hash(pairs),
         "columns": columns,
     }
-    run = PartialRun(output, header, resume=resume, force=force)
+    run = PartialRun(
+        output, header, rows=rows, check=_check, resume=resume, force=force
+    )
     try:
         _score_rows(rows, nlp, run, batch_size=batch_size, n_process=n_process)
     finally:
@@ -207,6 +212,11 @@ def _records(
 def _score_alone(row: Row, nlp: Language) -> Optional[MCSEScore]:
     texts = ([row.values[side]] for side in SIDES)
     return next(iter_scores(*texts, nlp=nlp, batch_size=1, keep_failed=True))
+
+
+def _check(record: dict[str, Any]) -> None:
+    if "error" not in record:
+        MCSEScore.from_dict(record)
 
 
 def _totals(records: Sequence[dict[str, Any]]) -> CorpusSummary:

@@ -67,15 +67,27 @@ def exit_codes(hint: str) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
+        _end_workers(error)
         fail(error)
     except Exception as error:
         if os.environ.get(DEBUG):
             typer.echo(traceback.format_exc(), err=True)
+        _end_workers(error)
         place = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} in {Path(place.filename).name}:{place.lineno}"
         note = f"Set {DEBUG}=1 for the traceback, which may quote reports."
         _say(MESSAGES.FAIL, f"Stopped by {text}. {note}", typer.colors.RED, err=True)
         raise typer.Exit(STOPPED) from None
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        _end_workers(error)
         warn(hint)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _end_workers(error: BaseException) -> None:
+    """Let go of the generator of `nlp.pipe` in the frames of an error.
+
+    That closes it and so ends its worker processes. Left to the garbage collector, it
+    waits for them without end: their queues are gone by then.
+    """
+    traceback.clear_frames(error.__traceback__)
