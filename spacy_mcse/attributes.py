@@ -4,19 +4,16 @@ from collections.abc import Iterable
 from typing import Any, Optional
 
 from .data import ATTRIBUTES
+from .following import ranges_behind
 from .matching import Match
 from .measures import read_size
 from .phrases import LONGEST_PHRASE, Phrase, degree_start, place_end, skip_articles
 from .reading import Modifier, Reading
 from .vocabulary import ANATOMY, FINDING
 
-_MEASURING = frozenset(("measuring", "measures", "measured", "measure", "sized"))
 _JOINS = frozenset(("and", "or", "/", "and/or"))
 # Letters in which an adjective and its noun agree: "aortic" and "aorta".
 _STEM = 5
-# How many words of a predicate ("is now slightly larger") are read after a verb.
-_MAX_PREDICATE = 8
-# How many words behind a phrase may describe it.
 _MAX_BEHIND = 40
 
 
@@ -36,7 +33,7 @@ def describe(
         *phrase.apart,
         *_change_in_front(reading, phrase, first),
         *_in_span(reading, phrase, concept),
-        *_behind(reading, phrase, last),
+        *ranges_behind(reading, phrase.end, last),
     ]
     found: dict[str, list[dict[str, Any]]] = {}
     for start, end in ranges:
@@ -185,150 +182,6 @@ def _change_in_front(
             break
     if start < stop:
         yield start, stop
-
-
-def _behind(reading: Reading, phrase: Phrase, last: int) -> Iterable[tuple[int, int]]:
-    """Places and predicates behind the phrase, up to the next finding or clause."""
-    words = reading.words
-    at = phrase.end
-    last = min(last, at + _MAX_BEHIND)
-    while at < last:
-        lower = words.lower[at]
-        if lower == "(":
-            at += 1
-            continue
-        size = read_size(reading, at, last)
-        if size is not None:
-            yield at, size[0]
-            at = size[0]
-            continue
-        if lower in _MEASURING:
-            at += 1
-            while at < last and not words.is_number[at]:
-                if not (
-                    reading.is_class(at, "preposition")
-                    or reading.is_class(at, "adverb")
-                    or words.lower[at] in ("up", "to", "approximately", "about")
-                ):
-                    break
-                at += 1
-            if at < last and words.is_number[at]:
-                continue
-            return
-        if reading.kinds(at) & {"side", "location"}:
-            # "effusions bilaterally", "effusion [on the left]"
-            stop = place_end(reading, at, last)
-            if stop < last and reading.category(stop) == FINDING:
-                return
-            yield at, stop
-            at = stop
-            continue
-        after = reading.after_class(at, last, "place_preposition")
-        if after > at:
-            after = skip_articles(reading, after, last)
-            stop = place_end(reading, after, last)
-            if stop == after:
-                if read_size(reading, after, last) is None:
-                    return
-                at = after  # "nodule of 5 mm in the left base"
-                continue
-            yield after, stop
-            at = stop
-            continue
-        if lower in (")", ","):
-            # ", stable", ", larger than before": an afterthought on the same phrase.
-            at += 1
-            if at >= last:
-                return
-            if lower == ")" and reading.after_class(at, last, "place_preposition") > at:
-                continue
-            size = read_size(reading, at, last)
-            if words.lower[at] in _MEASURING or (
-                size is not None and (size[0] >= last or not words.is_word[size[0]])
-            ):
-                continue
-            # Only what stands alone: in ", left nodule" another phrase begins.
-            stop = _predicate_end(reading, at, last)
-            if stop == at or not _stands_alone(reading, stop, last):
-                return
-            yield at, stop
-            at = stop
-            continue
-        if reading.kinds(at) and reading.kinds(at) <= {"change"}:
-            match = reading.modifier_of[at]
-            stop = match.end if match is not None else at + 1
-            if stop < last and reading.category(stop):
-                return
-            yield at, stop
-            at = stop
-            # "remains [small]"
-            stop = _predicate_end(reading, at, last)
-            if stop > at and _stands_alone(reading, stop, last):
-                yield at, stop
-                at = stop
-            continue
-        if lower == ":":
-            stop = _predicate_end(reading, at + 1, last)
-            if stop > at + 1:
-                yield at + 1, stop
-            return
-        if reading.is_class(at, "adverb"):
-            at += 1
-            continue
-        noticed = reading.after_class(at, last, "noticed")
-        if noticed > at:
-            at = noticed
-            continue
-        copula = reading.after_class(at, last, "copula")
-        if copula > at:
-            stop = _predicate_end(reading, copula, last)
-            if stop > copula:
-                yield copula, stop
-            at = max(stop, copula)
-            if at == copula and not _leads_on(reading, at, last):
-                return
-            continue
-        return
-
-
-def _stands_alone(reading: Reading, at: int, last: int) -> bool:
-    """Whether describing words end here: at a stop, a place or a loose word."""
-    return (
-        at >= last
-        or not reading.words.is_word[at]
-        or reading.after_class(at, last, "place_preposition") > at
-        or (reading.category(at) == "" and not reading.in_cue[at])
-    )
-
-
-def _leads_on(reading: Reading, at: int, last: int) -> bool:
-    """Whether a verb is followed by a place or "seen": "is noted in the left base"."""
-    return any(
-        reading.after_class(at, last, name) > at
-        for name in ("place_preposition", "noticed")
-    )
-
-
-def _predicate_end(reading: Reading, start: int, last: int) -> int:
-    """The word after what a verb says of its subject: "now slightly larger"."""
-    at = start
-    while at < min(last, start + _MAX_PREDICATE):
-        if reading.in_cue[at]:
-            return start
-        if reading.category(at) == FINDING and "change" not in reading.kinds(at):
-            break
-        if (
-            reading.modifier_of[at] is not None
-            or reading.is_class(at, "adverb")
-            or reading.words.lower[at] in ("and", "in", "size", "to")
-        ):
-            at += 1
-        else:
-            break
-    while at > start and reading.modifier_of[at - 1] is None:
-        at -= 1
-    # What directly precedes a finding describes that one: "has small effusion".
-    return start if at < last and reading.category(at) == FINDING else at
 
 
 def _leading_place(
