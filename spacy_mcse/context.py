@@ -5,6 +5,7 @@ manner of NegEx (Chapman et al. 2001) and ConText (Harkema et al. 2009), with cu
 end, mask or carry a scope, and with the clause structure of report style.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
 from .data import ABSENT, PRESENT, UNCERTAIN
@@ -79,86 +80,111 @@ def _inside(reading: Reading, start: int, end: int) -> Optional[_Found]:
     return None
 
 
+@dataclass
+class _Between:
+    """What stands between a phrase and the word where a search in front of it is.
+
+    closed (bool): A cue that reaches the next phrase only does not reach over it.
+    clause_ended (bool): No cue reaches over it.
+    denial_ended (bool): No negation reaches over it.
+    crossed_phrase (bool): Another phrase or a comma is there.
+    doubt (Optional[_Found]): The nearest uncertain cue.
+    carried (bool): That cue passes a negation on: "no opacity to suggest pneumonia".
+    """
+
+    closed: bool = False
+    clause_ended: bool = False
+    denial_ended: bool = False
+    crossed_phrase: bool = False
+    doubt: Optional[_Found] = None
+    carried: bool = False
+
+    def denial_reaches(self, cue: Cue) -> bool:
+        """Whether a negation in front of all this speaks of the phrase."""
+        if self.clause_ended or self.denial_ended:
+            return False
+        if cue.scope == "phrase" and self.closed:
+            return False
+        # "no mass, possible effusion": a doubt of its own, unless it is carried on.
+        return self.doubt is None or not self.crossed_phrase or self.carried
+
+    def doubt_reaches(self, cue: Cue) -> bool:
+        """Whether an uncertain cue in front of all this speaks of the phrase."""
+        return not (
+            self.doubt is not None
+            or self.clause_ended
+            or (cue.scope == "phrase" and self.closed)
+        )
+
+    def pass_word(self, reading: Reading, at: int, start: int) -> None:
+        """Take a word that is no cue into account.
+
+        reading (Reading): The marked words.
+        at (int): The word.
+        start (int): First word of the phrase.
+        """
+        words = reading.words
+        word = words.lower[at]
+        if word == ",":
+            if at in reading.cue_ending:
+                return  # "less likely, pneumonia"
+            self.closed = self.crossed_phrase = True
+            self.clause_ended |= _comma_ends_clause(reading, at)
+            self.denial_ended |= _comma_ends_denial(reading, at)
+        elif word in _LINKS:
+            return
+        elif word == "and" or not words.is_word[at]:
+            self.closed = True
+        elif reading.is_class(at, "showing_verb"):
+            self.closed = True  # "none of the films shows a fracture"
+        elif reading.is_class(at, "finite_verb"):
+            self.closed = self.clause_ended = True
+        elif reading.category(at) not in ("", ANATOMY):
+            self.crossed_phrase = True
+            if at + 1 < start and words.lower[at + 1] not in _LINKS:
+                self.closed = True
+
+
 def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
     """The nearest cue in front whose scope reaches the phrase."""
-    words = reading.words
-    uncertain: Optional[_Found] = None
-    carried = False  # only a carrier or nothing stands between the phrase and here
-    crossed_phrase = False
-    closed = False  # a phrase-scope cue cannot reach over what stands between
-    clause_ended = False
-    denial_ended = False
-    at = start
     overlapping = _cue_into(reading, first, start)
     if overlapping is not None:
         return overlapping
+    between = _Between()
     floor = max(first, start - _REACH)
+    at = start
     while at > floor:
         cue = reading.cue_ending.get(at)
-        if cue is not None and cue.start >= first:
-            forward = _meaning(cue, "forward")
-            if forward is not None and is_masked(reading, cue, start):
-                at = cue.start
-                continue
-            if forward is not None:
-                if forward.polarity == ABSENT:
-                    if forward.scope == "phrase" and _is_not_whole(reading, cue):
-                        return uncertain
-                    if (
-                        clause_ended
-                        or denial_ended
-                        or (forward.scope == "phrase" and closed)
-                    ):
-                        return uncertain
-                    if uncertain is not None and crossed_phrase and not carried:
-                        return uncertain
-                    return _Found(ABSENT, cue.start, cue.end)
-                if (
-                    uncertain is None
-                    and not clause_ended
-                    and not (forward.scope == "phrase" and closed)
-                ):
-                    uncertain = _Found(forward.polarity, cue.start, cue.end)
-                    carried = _meaning(cue, "carrier") is not None
-                    crossed_phrase = False
-                    at = cue.start
-                    continue
-            elif _meaning(cue, "carrier") or _meaning(cue, "mask"):
-                at = cue.start
-                continue
-            elif _meaning(cue, "end"):
-                return uncertain
-            elif backward := _meaning(cue, "backward"):
-                if cue.start == first and reading.is_class(cue.end, "copula"):
-                    # "No longer seen is the effusion": nothing stands before it.
-                    return _Found(backward.polarity, cue.start, cue.end)
-                # "effusion has resolved and atelectasis ...": another clause.
-                clause_ended = True
-            at = cue.start
+        if cue is None or cue.start < first:
+            at -= 1
+            between.pass_word(reading, at, start)
             continue
-        at -= 1
-        word = words.lower[at]
-        if word == "," and at in reading.cue_ending:
-            continue  # "less likely, pneumonia"
-        if word == ",":
-            closed = True
-            crossed_phrase = True
-            clause_ended = clause_ended or _comma_ends_clause(reading, at)
-            denial_ended = denial_ended or _comma_ends_denial(reading, at)
-        elif word in _LINKS:
-            pass
-        elif word == "and" or not words.is_word[at]:
-            closed = True
-        elif reading.is_class(at, "showing_verb"):
-            closed = True  # "none of the films shows a fracture"
-        elif _is_finite(reading, at):
-            closed = True
-            clause_ended = True
-        elif reading.category(at) not in ("", ANATOMY):
-            crossed_phrase = True
-            if at + 1 < start and words.lower[at + 1] not in _LINKS:
-                closed = True
-    return uncertain
+        at = cue.start
+        forward, backward = _meaning(cue, "forward"), _meaning(cue, "backward")
+        if forward is not None:
+            if is_masked(reading, cue, start):
+                continue
+            if forward.polarity == ABSENT:
+                if forward.scope == "phrase" and _is_not_whole(reading, cue):
+                    return between.doubt
+                if not between.denial_reaches(forward):
+                    return between.doubt
+                return _Found(ABSENT, cue.start, cue.end)
+            if between.doubt_reaches(forward):
+                between.doubt = _Found(forward.polarity, cue.start, cue.end)
+                between.carried = _meaning(cue, "carrier") is not None
+                between.crossed_phrase = False
+        elif _meaning(cue, "carrier") or _meaning(cue, "mask"):
+            continue
+        elif _meaning(cue, "end"):
+            return between.doubt
+        elif backward is not None:
+            if cue.start == first and reading.is_class(cue.end, "copula"):
+                # "No longer seen is the effusion": nothing stands before it.
+                return _Found(backward.polarity, cue.start, cue.end)
+            # "effusion has resolved and atelectasis ...": another clause.
+            between.clause_ended = True
+    return between.doubt
 
 
 def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
@@ -208,7 +234,9 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
             joined = False
         elif word in ("and", "or", "nor", "/"):
             joined = True
-        elif _is_finite(reading, at) and not _leads_to_cue(reading, at, last):
+        elif reading.is_class(at, "finite_verb") and not _leads_to_cue(
+            reading, at, last
+        ):
             return None
         elif reading.category(at) not in ("", ANATOMY):
             crossed += 1
@@ -284,11 +312,6 @@ def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]], stop: int) -> bool:
     return False
 
 
-def _is_finite(reading: Reading, at: int) -> bool:
-    """Whether a word is a finite verb: by its tag, else by the word lists."""
-    return reading.is_class(at, "finite_verb")
-
-
 def _leads_to_cue(reading: Reading, at: int, last: int) -> bool:
     """Whether only a verb group stands between a finite verb and a cue."""
     words = reading.words
@@ -320,7 +343,7 @@ def _comma_ends_clause(reading: Reading, comma: int) -> bool:
     for i in range(at, min(last, at + _REACH)):
         if words.lower[i] == "," or words.lower[i] in _CONJUNCTIONS:
             return False
-        if _is_finite(reading, i):
+        if reading.is_class(i, "finite_verb"):
             return True
     return False
 

@@ -192,6 +192,8 @@ class EntityRefiner(ListsPipe):
         self._fingerprint: Optional[str] = None
         self._seen = 0
         self._matched = False
+        # Documents without the group `spans_in`; None for good once one has it.
+        self._lacking: Optional[int] = 0
         self._warned = False
         install_extensions()
 
@@ -330,12 +332,9 @@ class EntityRefiner(ListsPipe):
     def _spans_in(self, doc: Doc) -> list[Span]:
         key = self.cfg["spans_in"]
         if key is not None and len(doc):
-            # Documents without the group; None for good once one has it.
-            lacking: Optional[int] = getattr(self, "_lacking", 0)
-            if lacking is not None:
-                lacking = None if key in doc.spans else lacking + 1
-            self._lacking = lacking
-            if lacking == WARN_AFTER:
+            if self._lacking is not None:
+                self._lacking = None if key in doc.spans else self._lacking + 1
+            if self._lacking == WARN_AFTER:
                 self._warn_of_labels(self._seen)
         spans = list(doc.ents if key is None else doc.spans.get(key, ()))
         wanted = self.cfg["ent_types"]
@@ -350,12 +349,11 @@ class EntityRefiner(ListsPipe):
 
     def _warn_of_labels(self, seen: int) -> None:
         wanted = self.cfg["ent_types"]
-        lacking: Optional[int] = getattr(self, "_lacking", None)
         if self._warned:
             return
-        if lacking:
+        if self._lacking:
             message = Warnings.W102.format(
-                component=self.name, n=lacking, key=self.cfg["spans_in"]
+                component=self.name, n=self._lacking, key=self.cfg["spans_in"]
             )
         elif wanted is not None and not self._matched and seen:
             message = Warnings.W101.format(
