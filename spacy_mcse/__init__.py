@@ -1,8 +1,8 @@
 """Clinical entities of radiology reports in spaCy, and scores of generated reports."""
 
 from .corpus import CorpusScore, score, score_corpus
-from .data import install_extensions
 from .embedder import attach_similarity
+from .extensions import install_extensions
 from .pipelines import load
 from .results import MCSEScore
 from .signature import package_version

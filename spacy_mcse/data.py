@@ -1,4 +1,4 @@
-"""What is written on a Doc and how it is read back: keys, records, extensions.
+"""What is written on a Doc and how it is read back: keys and records.
 
 Everything lives in `doc.spans` and in the `attrs` of the span groups as plain
 values, since only these survive a default `DocBin`, `to_bytes` and worker processes.
@@ -6,8 +6,7 @@ values, since only these survive a default `DocBin`, `to_bytes` and worker proce
 
 import math
 import re
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc, Span, SpanGroup
 
-from .errors import Errors, Warnings
+from .errors import Errors
 
 CLINICAL_KEY = "clinical_entities"
 NORMAL_KEY = "mcse_normal_statements"
@@ -334,30 +333,14 @@ def _misfit(key: str, problem: str) -> ValueError:
     return ValueError(Errors.E202.format(key=key, problem=problem))
 
 
-# Extension getters are module-level functions: workers under spawn pickle them.
-
-
-def _spans(doc: Doc, key: str) -> list[Span]:
+def stored_spans(doc: Doc, key: str) -> list[Span]:
+    """The spans of one of our groups, empty without it; E202 where it was changed."""
     if key not in doc.spans:
         return []
     return [span for span, _ in _located(doc.spans[key], key)]
 
 
-def get_clinical_entities(doc: Doc) -> list[Span]:
-    return _spans(doc, CLINICAL_KEY)
-
-
-def get_normal_statements(doc: Doc) -> list[Span]:
-    return _spans(doc, NORMAL_KEY)
-
-
-def get_dropped_entities(doc: Doc) -> list[dict[str, Any]]:
-    if CLINICAL_KEY not in doc.spans:
-        return []
-    return list(doc.spans[CLINICAL_KEY].attrs.get("dropped", ()))
-
-
-def _record(span: Span) -> dict[str, Any]:
+def span_record(span: Span) -> dict[str, Any]:
     """The record of a span: by its id, else by its offsets, else empty."""
     same_place: dict[str, Any] = {}
     for key, letter in ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n")):
@@ -377,68 +360,3 @@ def _record(span: Span) -> dict[str, Any]:
             if (other.start, other.end) == (span.start, span.end):
                 same_place = same_place or record
     return same_place
-
-
-def get_assertion(span: Span) -> Optional[str]:
-    return _record(span).get("assertion")
-
-
-def get_negated(span: Span) -> bool:
-    return get_assertion(span) == ABSENT
-
-
-def get_cue(span: Span) -> Optional[dict[str, Any]]:
-    return _record(span).get("cue")
-
-
-def get_attributes(span: Span) -> dict[str, list[dict[str, Any]]]:
-    return _record(span).get("attributes", {})
-
-
-def get_mcse_text(span: Span) -> str:
-    return _record(span).get("mcse_text", "")
-
-
-def get_concept(span: Span) -> str:
-    return _record(span).get("concept", "")
-
-
-def get_denies(span: Span) -> list[str]:
-    return list(_record(span).get("denies", ()))
-
-
-DOC_GETTERS = {
-    "clinical_entities": get_clinical_entities,
-    "normal_statements": get_normal_statements,
-    "dropped_entities": get_dropped_entities,
-}
-SPAN_GETTERS = {
-    "assertion": get_assertion,
-    "negated": get_negated,
-    "cue": get_cue,
-    "attributes": get_attributes,
-    "mcse_text": get_mcse_text,
-    "concept": get_concept,
-    "denies": get_denies,
-}
-
-
-def install_extensions() -> None:
-    """Register the getters on Doc and Span once; never replace another package's."""
-    for target, getters in ((Doc, DOC_GETTERS), (Span, SPAN_GETTERS)):
-        for name, getter in getters.items():
-            install_extension(target, name, getter=getter)
-
-
-def install_extension(
-    target: Any,
-    name: str,
-    *,
-    getter: Optional[Callable[..., Any]] = None,
-    method: Optional[Callable[..., Any]] = None,
-) -> None:
-    """Register a getter or a method once; warn where another package has the name."""
-    if not target.has_extension(name):
-        target.set_extension(name, getter=getter, method=method)
-    elif target.get_extension(name)[1:3] != (method, getter):
-        warnings.warn(Warnings.W201.format(name=name), stacklevel=3)

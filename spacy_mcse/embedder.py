@@ -14,16 +14,10 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from .corpus import doc_score, pipeline_name
-from .data import (
-    Embedding,
-    install_extension,
-    install_extensions,
-    read_embedding,
-    read_entities,
-    write_embedding,
-)
+from .data import Embedding, read_embedding, read_entities, write_embedding
 from .encoders import Encoder, PipelineVectorsEncoder
 from .errors import Errors
+from .extensions import install_extension, install_extensions
 from .settings import ScoreSettings
 
 FACTORY = "mcse_embedder"

@@ -11,8 +11,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from .candidates import SOURCE_ID, Candidate
-from .data import install_extensions, write_entities
+from .data import write_entities
 from .errors import Errors, Warnings
+from .extensions import install_extensions
 from .filters import IGNORED
 from .lexicons import read_table
 from .lists import ListsPipe

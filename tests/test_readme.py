@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from spacy_mcse.cli import app
 from spacy_mcse.corpus import CorpusScore, CorpusSummary
-from spacy_mcse.data import DOC_GETTERS, SPAN_GETTERS
+from spacy_mcse.extensions import DOC_GETTERS, SPAN_GETTERS
 from spacy_mcse.results import MCSEScore, Pair
 from spacy_mcse.settings import ScoreSettings
 from spacy_mcse.vocabulary import COLUMNS

@@ -10,15 +10,9 @@ from spacy.tokens import Doc, DocBin, SpanGroup
 from tqdm import tqdm
 
 from ..corpus import EMBEDDER, REFINER, check_pipeline, pipeline_name
-from ..data import (
-    CLINICAL_KEY,
-    get_dropped_entities,
-    read_embedding,
-    read_entities,
-    read_facts,
-    read_normal,
-)
+from ..data import CLINICAL_KEY, read_embedding, read_entities, read_facts, read_normal
 from ..errors import Errors
+from ..extensions import get_dropped_entities
 from ..signature import facts_signature, package_version
 from . import files, terminal
 from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
