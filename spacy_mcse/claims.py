@@ -30,6 +30,8 @@ _LEVEL_WORDS = (
 LEVELS = {word: i for i, words in enumerate(_LEVEL_WORDS) for word in words.split()}
 HIGHEST_LEVEL = max(LEVELS.values())
 BOTH_SIDES = {"bilateral": ("left", "right"), "both": ("left", "right")}
+# Words of change that say the same of a finding.
+SAME_CHANGE = {"unchanged": "stable", "persistent": "stable"}
 # Kinds that are compared as sets of values; the others are ordered.
 SET_KINDS = ("side", "location", "quality", "change", "count")
 # What a repeated mention may lack without being a finding of its own.
@@ -159,6 +161,10 @@ def _values(entity: Entity, settings: ScoreSettings) -> dict[str, frozenset[str]
     values = _UNSTATED | {kind: entity.values(kind) for kind in entity.attributes}
     if settings.ignore_change:
         values["change"] = _NOTHING
+    elif values["change"]:
+        values["change"] = frozenset(
+            SAME_CHANGE.get(value, value) for value in values["change"]
+        )
     if values["side"]:
         values["side"] = frozenset(
             side for value in values["side"] for side in BOTH_SIDES.get(value, (value,))

@@ -7,7 +7,7 @@ from spacy.tokens import Doc
 
 from .matching import Match
 from .vocabulary import Cue, Term, Vocabulary
-from .words import Words, read_words
+from .words import Words, read_words, word_columns
 
 Modifier = tuple[str, str]
 
@@ -70,14 +70,25 @@ _NO_KINDS: frozenset[str] = frozenset()
 _SILENT = frozenset(("mask", "carrier", "end"))
 
 
+# The source and the refiner read each Doc one after the other: the second finds the
+# reading of the first. Told by all that is read of the Doc, never by its identity.
+_last: Optional[tuple[bytes, Vocabulary, Reading]] = None
+
+
 def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     """Mark terms, modifiers and cues in a Doc.
 
     doc (Doc): Any Doc; tags and lemmas are used where present.
     vocabulary (Vocabulary): The word lists.
-    RETURNS (Reading): Nothing is written on the Doc.
+    RETURNS (Reading): To be left as it is; nothing is written on the Doc.
     """
-    words = read_words(doc)
+    global _last
+    columns = word_columns(doc)
+    content = columns.tobytes()
+    last = _last
+    if last is not None and last[0] == content and last[1] is vocabulary:
+        return last[2]
+    words = read_words(doc, columns)
     n = len(words)
     reading = Reading(
         words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n
@@ -97,4 +108,5 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
             if any(meaning.direction not in _SILENT for meaning in cue.value):
                 for at in range(cue.start, cue.end):
                     reading.in_cue[at] = True
+    _last = (content, vocabulary, reading)
     return reading

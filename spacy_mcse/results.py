@@ -21,7 +21,8 @@ class Pair:
     """One line of the explanation of a score.
 
     reference (Optional[dict]): `text`, `start_char`, `end_char`, `mcse_text`,
-        `concept` and `assertion` of the reference's part, or None.
+        `concept`, `assertion` and `attributes` (values by kind, as compared) of the
+        reference's part, or None.
     candidate (Optional[dict]): The same of the candidate's part, or None.
     similarity (float): Calibrated similarity of the concepts.
     credit (float): Similarity times the factors of the attributes.

@@ -270,6 +270,10 @@ def _plain(claim: Optional[Claim]) -> Optional[dict[str, Any]]:
         "concept": source.concept,
         # What is normal denies its findings.
         "assertion": source.assertion if isinstance(source, Entity) else ABSENT,
+        # What was compared, and so why a credit is only partial.
+        "attributes": {
+            kind: sorted(values) for kind, values in claim.values.items() if values
+        },
     }
 
 

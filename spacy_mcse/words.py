@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from spacy.attrs import LEMMA, ORTH, POS, SPACY
 from spacy.symbols import NOUN, PROPN
 from spacy.tokens import Doc
@@ -154,14 +156,22 @@ class Words:
         return self.word_of_token[start], self.word_of_token[end]
 
 
-def read_words(doc: Doc) -> Words:
+def word_columns(doc: Doc) -> NDArray[np.uint64]:
+    """All that is read of a Doc's tokens, one row each.
+
+    RETURNS (NDArray): uint64 (tokens, 4): text, space behind, part of speech, lemma.
+    """
+    # One array for all: making a Token object for each word costs far more.
+    return np.asarray(doc.to_array([ORTH, SPACY, POS, LEMMA]), np.uint64)
+
+
+def read_words(doc: Doc, columns: NDArray[np.uint64]) -> Words:
     """Read the words of a Doc, in one pass.
 
     doc (Doc): Tags and lemmas are used where present.
+    columns (NDArray): What `word_columns` gives for the Doc.
     RETURNS (Words): The words; nothing is written.
     """
-    # One array for all: making a Token object for each word costs far more.
-    columns = doc.to_array([ORTH, SPACY, POS, LEMMA])
     strings = doc.vocab.strings
     texts = [strings[orth] for orth in columns[:, 0].tolist()]
     kinds = list(map(word_type, texts))
@@ -217,15 +227,13 @@ def read_words(doc: Doc) -> Words:
                     lower = QUESTION_BEFORE
             forms = (lower,)
         elif lemmas[i]:
-            lemma = strings[lemmas[i]].lower()
-            if lemma not in forms:
-                forms = (*forms, lemma)
+            forms = _with_lemma(forms, strings[lemmas[i]])
         for part in kind.parts or (lower,):
             if part == _STOP:
                 start = _close(words, start)
                 continue
             words.lower.append(part)
-            words.surface.append((part,))
+            words.surface.append(_surface(part))
             words.forms.append((part, *singulars(part)) if kind.parts else forms)
             words.is_word.append(kind.is_word)
             words.is_number.append(kind.is_number)
@@ -303,6 +311,18 @@ def word_type(text: str) -> WordType:
 
 def is_nominal(pos: int) -> bool:
     return pos in (NOUN, PROPN)
+
+
+@lru_cache(maxsize=50_000)
+def _with_lemma(forms: tuple[str, ...], lemma: str) -> tuple[str, ...]:
+    lemma = lemma.lower()
+    return forms if lemma in forms else (*forms, lemma)
+
+
+@lru_cache(maxsize=50_000)
+def _surface(word: str) -> tuple[str]:
+    # One object for each word, not for each occurrence: less for the collector.
+    return (word,)
 
 
 def _tokens_in_brackets(doc: Doc, text: str) -> set[int]:

@@ -518,10 +518,27 @@ def test_pairs_name_both_spans():
         "mcse_text": "edema",
         "concept": "edema",
         "assertion": "present",
+        "attributes": {},
     }
     assert result.pairs[0].candidate["start_char"] == 9
     assert result.pairs[1].candidate is None
     assert result.pairs[3].reference is None
+
+
+def test_a_partial_match_shows_what_differs():
+    result = score_facts(
+        report(entity("edema", side="left")), report(entity("edema", side="right"))
+    )
+    (pair,) = result.pairs
+    assert pair.outcome == "partial"
+    assert pair.reference["attributes"] == {"side": ["left"]}
+    assert pair.candidate["attributes"] == {"side": ["right"]}
+
+
+def test_unchanged_is_stable():
+    one = report(entity("edema", change="unchanged"))
+    assert score_facts(one, report(entity("edema", change="stable"))).f1 == 1
+    assert score_facts(one, report(entity("edema", change="worse"))).f1 < 1
 
 
 def test_results_can_be_hashed():
