@@ -14,7 +14,8 @@ from .vocabulary import ANATOMY, FINDING
 _JOINS = frozenset(("and", "or", "/", "and/or"))
 # Letters in which an adjective and its noun agree: "aortic" and "aorta".
 _STEM = 5
-_MAX_BEHIND = 40
+# How many words a place at the start of a sentence may stand in front of its finding.
+_MAX_LEAD = 40
 
 
 def describe(
@@ -195,7 +196,7 @@ def _leading_place(
     stop = place_end(reading, start, phrase.start)
     if stop == start:
         return None
-    if phrase.start - stop > _MAX_BEHIND:
+    if phrase.start - stop > _MAX_LEAD:
         return None
     crossed = any(reading.category(at) == FINDING for at in range(stop, phrase.start))
     return None if crossed else (start, stop)

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from .candidates import SOURCE_ID, Candidate
-from .data import write_entities
+from .data import ABSENT, PRESENT, write_entities
 from .errors import Errors, Warnings
 from .extensions import install_extensions
 from .filters import IGNORED
@@ -256,7 +256,7 @@ class EntityRefiner(ListsPipe):
             normal_records.append(
                 {
                     "id": key,
-                    "assertion": "absent",
+                    "assertion": ABSENT,
                     "cue": None,
                     "attributes": statement.attributes,
                     "mcse_text": " ".join(words.lower[statement.start : statement.end]),
@@ -289,7 +289,7 @@ class EntityRefiner(ListsPipe):
             if phrase.start >= phrase.end:
                 found.append(
                     {
-                        "assertion": "present",
+                        "assertion": PRESENT,
                         "cue": None,
                         "attributes": {},
                         "mcse_text": " ".join(span.text.lower().split()),

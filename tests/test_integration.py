@@ -19,6 +19,7 @@ import pytest
 import spacy
 from confection import ConfigValidationError
 from conftest import HASH_ENCODER, HashEncoder, make_blank
+from contract import SPAN_GETTERS
 from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.util import is_package, load_model_from_config
@@ -36,15 +37,6 @@ REPORT = (
     "No pneumothorax. Heart size is normal. Possible mild edema."
 )
 OWN_LIST = "# our own\nconcept\tterms\tkind\nzorkopathy\tzork disease | zorks\t\n"
-SPAN_GETTERS = (
-    "assertion",
-    "negated",
-    "cue",
-    "attributes",
-    "mcse_text",
-    "concept",
-    "denies",
-)
 
 
 def facts(doc: Doc) -> list[dict[str, Any]]:

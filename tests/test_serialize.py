@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import spacy
 from conftest import make_blank
+from contract import SPAN_GETTERS
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
@@ -28,15 +29,6 @@ TEXTS = [
     "Mild increased opacity in the right lower lobe, 2.1 x 3 cm.",
 ]
 PAIRS = [(i, j) for i in range(len(TEXTS)) for j in range(len(TEXTS))]
-SPAN_GETTERS = (
-    "assertion",
-    "negated",
-    "cue",
-    "attributes",
-    "mcse_text",
-    "concept",
-    "denies",
-)
 
 # Run by a process of its own, and once more by each of its workers under spawn. It has
 # no import of ours, and nobody may open the weights that came with the package.

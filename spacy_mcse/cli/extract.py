@@ -13,12 +13,12 @@ from ..corpus import EMBEDDER, REFINER, check_pipeline, pipeline_name
 from ..data import CLINICAL_KEY, read_embedding, read_entities, read_facts, read_normal
 from ..errors import Errors
 from ..extensions import get_dropped_entities
+from ..pipelines import DEFAULT_PIPELINE
 from ..signature import facts_signature, package_version
-from . import files, terminal
+from . import files, options, terminal
 from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
 from .partial import PartialRun
 from .rows import QUOTES, Row, duplicate_ids, read_rows, within
-from .score import RESUME_HINT
 
 OUTPUTS = (".jsonl", ".spacy")
 # Span group of a Doc in a .spacy file that holds id, line and error of its row: its
@@ -38,24 +38,14 @@ def extract_cli(
             "[default: TEXTS with the ending .entities.jsonl]"
         ),
     ] = None,
-    pipeline: Annotated[
-        str, typer.Option(help="Name or path of a pipeline")
-    ] = "en_mcse_cxr_sm",
-    id_column: Annotated[str, typer.Option("--id", help="Column of the ids")] = "id",
+    pipeline: options.Pipeline = DEFAULT_PIPELINE,
+    id_column: options.IdColumn = "id",
     text: Annotated[str, typer.Option(help="Column of the reports")] = "text",
-    batch_size: Annotated[int, typer.Option(min=1, help="Reports in one batch")] = 128,
-    n_process: Annotated[
-        int, typer.Option(min=-1, help="Processes; -1 for all cores")
-    ] = 1,
-    engine: Annotated[
-        str, typer.Option(help="What runs the pipeline; this version: serial")
-    ] = "serial",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a stopped run")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite existing output")
-    ] = False,
+    batch_size: options.BatchSize = 128,
+    n_process: options.NProcess = 1,
+    engine: options.Engine = "serial",
+    resume: options.Resume = False,
+    force: options.Force = False,
 ) -> None:
     """Extract the clinical entities of reports.
 
@@ -64,7 +54,7 @@ def extract_cli(
     """
     if output is None:
         output = texts.with_name(f"{texts.stem}.entities.jsonl")
-    with terminal.exit_codes(RESUME_HINT):
+    with terminal.exit_codes(options.RESUME_HINT):
         records = extract_file(
             texts,
             output,

@@ -16,15 +16,15 @@ from ..corpus import (
     summarize,
 )
 from ..errors import Errors
+from ..pipelines import DEFAULT_PIPELINE
 from ..results import MCSEScore
-from . import files, terminal
+from . import files, options, terminal
 from .engine import check_engine, go_on_after_errors, load_pipeline, usage_errors
 from .partial import PartialRun
 from .rows import QUOTES, Row, duplicate_ids, read_rows, within
 
 OUTPUTS = (".jsonl", ".csv", ".tsv", ".parquet")
 COLUMNS = ("id", "line", *METRICS, "n_reference", "n_candidate", "flags", "error")
-RESUME_HINT = "Interrupted. Use --resume to go on from here."
 
 
 def score_cli(
@@ -42,29 +42,19 @@ def score_cli(
         ),
     ] = None,
     summary: Annotated[Optional[Path], typer.Option(help="Summary as JSON")] = None,
-    pipeline: Annotated[
-        str, typer.Option(help="Name or path of a pipeline")
-    ] = "en_mcse_cxr_sm",
-    id_column: Annotated[str, typer.Option("--id", help="Column of the ids")] = "id",
+    pipeline: options.Pipeline = DEFAULT_PIPELINE,
+    id_column: options.IdColumn = "id",
     reference: Annotated[
         str, typer.Option(help="Column of the references")
     ] = "reference",
     candidate: Annotated[
         str, typer.Option(help="Column of the candidates")
     ] = "candidate",
-    batch_size: Annotated[int, typer.Option(min=1, help="Reports in one batch")] = 128,
-    n_process: Annotated[
-        int, typer.Option(min=-1, help="Processes; -1 for all cores")
-    ] = 1,
-    engine: Annotated[
-        str, typer.Option(help="What runs the pipeline; this version: serial")
-    ] = "serial",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a stopped run")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite existing output")
-    ] = False,
+    batch_size: options.BatchSize = 128,
+    n_process: options.NProcess = 1,
+    engine: options.Engine = "serial",
+    resume: options.Resume = False,
+    force: options.Force = False,
 ) -> None:
     """Score candidate reports against their references.
 
@@ -73,7 +63,7 @@ def score_cli(
     """
     if output is None:
         output = pairs.with_name(f"{pairs.stem}.scores.jsonl")
-    with terminal.exit_codes(RESUME_HINT):
+    with terminal.exit_codes(options.RESUME_HINT):
         records, totals = score_file(
             pairs,
             output,
