@@ -13,6 +13,9 @@ from .matching import Match
 from .reading import Reading
 from .vocabulary import ANATOMY, Cue
 
+# Why a phrase is no finding of this study.
+HISTORY = "history"
+HYPOTHETICAL = "hypothetical"
 _LONGEST_CUE = 6  # words
 _LONGEST_ASIDE = 12
 # No cue speaks of a phrase that is further away, however long a sentence without
@@ -26,6 +29,8 @@ _ASIDES = frozenset(
     ("which", "that", "seen", "noted", "previously", "described", "now")
 )
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
+_AT_PRESENT = frozenset(("now", "today", "currently"))
+_LIST_ENDS = frozenset(("or", "nor", "and/or", "versus", "vs", "vs."))
 
 
 class Assertion(NamedTuple):
@@ -63,6 +68,45 @@ def assess_phrase(
             if found is not None and found.polarity == polarity:
                 return Assertion(polarity, (found.start, found.end))
     return Assertion(PRESENT, None)
+
+
+def set_aside(reading: Reading, start: int, end: int) -> str:
+    """Why a phrase is told, but not as a finding of this study.
+
+    "history of asthma", "CT to exclude a mass"; what is denied was looked for.
+
+    reading (Reading): The marked words.
+    start (int): First word of the phrase.
+    end (int): Word after the phrase.
+    RETURNS (str): `HISTORY`, `HYPOTHETICAL` or '' for a finding like any other.
+    """
+    if reading.words.sentence_of[start] not in reading.told_apart:
+        return ""
+    assertion = assess_phrase(reading, start, end)
+    if assertion.value == ABSENT:
+        return ""
+    if assertion.cue is not None:
+        cue = reading.cue_starting.get(assertion.cue[0])
+        if cue is not None and any(m.polarity == HYPOTHETICAL for m in cue.value):
+            return HYPOTHETICAL
+    return HISTORY if _is_history(reading, start) else ""
+
+
+def _is_history(reading: Reading, start: int) -> bool:
+    first, _ = reading.sentence(start)
+    between = _Between()
+    for at in range(start - 1, max(first, start - _REACH) - 1, -1):
+        if at + 1 in reading.history_ending:
+            return True
+        cue = reading.cue_ending.get(at + 1)
+        if cue is not None and _meaning(cue, "end"):
+            return False
+        if reading.words.lower[at] in _AT_PRESENT:
+            return False
+        between.pass_word(reading, at, start)
+        if between.clause_ended or between.denial_ended:
+            return False
+    return False
 
 
 def _meaning(cue: Match[tuple[Cue, ...]], direction: str) -> Optional[Cue]:
@@ -128,20 +172,24 @@ class _Between:
         if word == ",":
             if at in reading.cue_ending:
                 return  # "less likely, pneumonia"
-            self.closed = self.crossed_phrase = True
+            self.crossed_phrase = True
+            self.closed |= not _is_in_or_list(reading, at)
             self.clause_ended |= _comma_ends_clause(reading, at)
             self.denial_ended |= _comma_ends_denial(reading, at)
         elif word in _LINKS:
             return
         elif word == "and" or not words.is_word[at]:
             self.closed = True
+        elif word == "with" and _opens_finding(reading, at):
+            self.denial_ended = True
         elif reading.is_class(at, "showing_verb"):
             self.closed = True  # "none of the films shows a fracture"
         elif reading.is_class(at, "finite_verb"):
             self.closed = self.clause_ended = True
         elif reading.category(at) not in ("", ANATOMY):
             self.crossed_phrase = True
-            if at + 1 < start and words.lower[at + 1] not in _LINKS:
+            following = words.lower[at + 1] if at + 1 < start else "or"
+            if following != "," and following not in _LINKS:
                 self.closed = True
 
 
@@ -178,6 +226,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
             continue
         elif _meaning(cue, "end"):
             return between.doubt
+        elif backward is not None and backward.scope == "phrase":
+            continue  # "mass or possibly pneumonia": a list goes on
         elif backward is not None:
             if cue.start == first and reading.is_class(cue.end, "copula"):
                 # "No longer seen is the effusion": nothing stands before it.
@@ -200,7 +250,9 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
             if backward is not None:
                 forward = _meaning(cue, "forward")
                 reaches_on = forward is not None and _has_phrase(reading, cue.end, last)
-                afterthought = cue.start == end + 1 and cue.end == last
+                afterthought = cue.start == end + 1 and (
+                    cue.end == last or words.lower[cue.end] == ","
+                )
                 if commas and not joined and not afterthought:
                     return None
                 if backward.scope == "phrase" and at != end:
@@ -307,7 +359,11 @@ def is_masked(reading: Reading, cue: Match[tuple[Cue, ...]], stop: int) -> bool:
         at += 1
         if at < last and words.lower[at] in _AFTER_CHANGE:
             return True
-        if at < last and reading.category(at) not in ("", ANATOMY):
+        if (
+            at < last
+            and not reading.is_class(at, "change_noun")
+            and reading.category(at) not in ("", ANATOMY)
+        ):
             return False
     return False
 
@@ -354,7 +410,10 @@ def _comma_ends_denial(reading: Reading, comma: int) -> bool:
     Nobody denies a degree or a change, but for "no large effusion" and in lists that
     go on with "or".
     """
-    _, last = reading.sentence(comma)
+    first, last = reading.sentence(comma)
+    if comma > first + 1 and reading.is_class(comma - 1, "noticed"):
+        # "no effusion seen, calcified hila": that was all that was looked for.
+        return not _is_in_or_list(reading, comma)
     match = reading.modifier_of[comma + 1] if comma + 1 < last else None
     if match is None or not any(
         kind in ("change", "severity") and value not in _DENIABLE
@@ -365,6 +424,33 @@ def _comma_ends_denial(reading: Reading, comma: int) -> bool:
         reading.words.lower[i] in _CONJUNCTIONS
         for i in range(comma + 1, min(last, comma + _REACH))
     )
+
+
+def _opens_finding(reading: Reading, at: int) -> bool:
+    """Whether "with" tells of a finding by its side or degree: "with small left".
+
+    Nobody denies one finding together with such a one: "no cardiomegaly with ...".
+    """
+    kinds = {
+        kind
+        for i in range(at + 1, min(at + 4, len(reading.words)))
+        for kind in reading.kinds(i)
+    }
+    return bool(kinds & {"side", "count"}) and "severity" in kinds
+
+
+def _is_in_or_list(reading: Reading, comma: int) -> bool:
+    """Whether a comma joins members of a list that ends with "or"."""
+    words = reading.words
+    _, last = reading.sentence(comma)
+    for at in range(comma + 1, min(last, comma + _REACH)):
+        if words.lower[at] in _LIST_ENDS:
+            return True
+        if words.lower[at] == "and" or reading.is_class(at, "finite_verb"):
+            return False
+        if not words.is_word[at] and words.lower[at] != ",":
+            return False
+    return False
 
 
 def _has_phrase(reading: Reading, at: int, last: int) -> bool:

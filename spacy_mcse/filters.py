@@ -1,5 +1,6 @@
 """Why a candidate is no clinical entity: one pure function per reason (paper, 3.1)."""
 
+from .context import HISTORY, HYPOTHETICAL, set_aside
 from .phrases import Phrase, is_describing_word
 from .reading import Reading
 from .vocabulary import ANATOMY, CHEMICAL, DEVICE, FINDING, OTHER, PROCEDURE
@@ -88,6 +89,16 @@ def _is_named(reading: Reading, phrase: Phrase) -> bool:
     )
 
 
+def is_history(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """Told of the past or of others: "history of asthma", "family history of"."""
+    return set_aside(reading, phrase.start, phrase.end) == HISTORY
+
+
+def is_hypothetical(reading: Reading, phrase: Phrase, category: str) -> bool:
+    """Only looked for or thought of: "rule out pneumonia", "could obscure a nodule"."""
+    return set_aside(reading, phrase.start, phrase.end) == HYPOTHETICAL
+
+
 # In the order in which they are asked; the first that holds names the reason.
 REASONS = {
     "device": is_device,
@@ -96,4 +107,6 @@ REASONS = {
     "change_only": is_change_only,
     "single_adjective": is_single_adjective,
     "not_clinical": is_not_clinical,
+    HISTORY: is_history,
+    HYPOTHETICAL: is_hypothetical,
 }

@@ -159,10 +159,28 @@ def _objects(reading: Reading, match: Match[str], last: int) -> Iterable[Match]:
         if term is not None and _is_structure(term):
             found.append(term)
             at = term.end
-        elif reading.modifier_of[at] is not None or words.lower[at] in (
-            _JOINS_BETWEEN if found else _FILLERS
+        elif (
+            (found and _goes_on(reading, at, last))
+            or reading.modifier_of[at] is not None
+            or words.lower[at] in (_JOINS_BETWEEN if found else _FILLERS)
         ):
             at += 1
         else:
             break
     return found
+
+
+def _goes_on(reading: Reading, comma: int, last: int) -> bool:
+    """Whether a list of structures goes on at a comma: "normal heart, hila and aorta".
+
+    What follows the next structure must end the phrase or join on: in "normal heart,
+    left lung nodule" something else begins.
+    """
+    if reading.words.lower[comma] != ",":
+        return False
+    at = comma + 1
+    term = reading.term_of[at] if at < last else None
+    if term is None or term.value.category != ANATOMY:
+        return False
+    at = term.end
+    return at >= last or reading.words.lower[at] in (*_JOINS_BETWEEN, ",")

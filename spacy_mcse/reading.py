@@ -1,6 +1,6 @@
 """One pass over a Doc's words that marks terms, modifiers and cues for all rules."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
 from spacy.tokens import Doc
@@ -24,6 +24,8 @@ class Reading:
     cue_ending (dict): Word index to the cue that ends before it.
     cue_starting (dict): Word index to the cue that starts there.
     in_cue (list[bool]): Word belongs to a cue that decides an assertion.
+    history_ending (set): Words before which a cue of history ends: "history of".
+    told_apart (set): Sentences with a cue of history or of what was only looked for.
     """
 
     words: Words
@@ -34,6 +36,8 @@ class Reading:
     cue_ending: dict[int, Match[tuple[Cue, ...]]]
     cue_starting: dict[int, Match[tuple[Cue, ...]]]
     in_cue: list[bool]
+    history_ending: set[int] = field(default_factory=set)
+    told_apart: set[int] = field(default_factory=set)
 
     def sentence(self, at: int) -> tuple[int, int]:
         """Start and end word of the sentence of a word."""
@@ -67,6 +71,8 @@ class Reading:
 
 
 _NO_KINDS: frozenset[str] = frozenset()
+_HISTORICAL = frozenset(("historical",))
+_NOT_OF_THIS_STUDY = frozenset(("historical", "hypothetical"))
 _SILENT = frozenset(("mask", "carrier", "end"))
 
 
@@ -103,6 +109,12 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
             for at in range(modifier.start, modifier.end):
                 reading.modifier_of[at] = modifier
         for cue in vocabulary.cues.all(words.surface, start, end):
+            polarities = {meaning.polarity for meaning in cue.value}
+            if polarities & _NOT_OF_THIS_STUDY:
+                reading.told_apart.add(words.sentence_of[start])
+            if polarities == _HISTORICAL:
+                reading.history_ending.add(cue.end)
+                continue
             reading.cue_starting[cue.start] = cue
             reading.cue_ending[cue.end] = cue
             if any(meaning.direction not in _SILENT for meaning in cue.value):

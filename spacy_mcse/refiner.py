@@ -48,6 +48,8 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "drop_change_only": True,
     "drop_single_adjectives": True,
     "drop_not_clinical": True,
+    "drop_history": True,
+    "drop_hypothetical": True,
     "attach_modifiers": True,
     "attach_assertion": True,
     "find_normal_statements": True,
@@ -60,6 +62,8 @@ _REASON_OF_SETTING = {
     "drop_change_only": "change_only",
     "drop_single_adjectives": "single_adjective",
     "drop_not_clinical": "not_clinical",
+    "drop_history": "history",
+    "drop_hypothetical": "hypothetical",
 }
 
 
@@ -93,6 +97,8 @@ def make_refiner(
     drop_change_only: bool,
     drop_single_adjectives: bool,
     drop_not_clinical: bool,
+    drop_history: bool,
+    drop_hypothetical: bool,
     attach_modifiers: bool,
     attach_assertion: bool,
     find_normal_statements: bool,
@@ -110,6 +116,8 @@ def make_refiner(
         drop_change_only=drop_change_only,
         drop_single_adjectives=drop_single_adjectives,
         drop_not_clinical=drop_not_clinical,
+        drop_history=drop_history,
+        drop_hypothetical=drop_hypothetical,
         attach_modifiers=attach_modifiers,
         attach_assertion=attach_assertion,
         find_normal_statements=find_normal_statements,
@@ -141,6 +149,8 @@ class EntityRefiner(ListsPipe):
     drop_change_only (bool): Drop words of change ("interval improvement").
     drop_single_adjectives (bool): Drop describing words without a finding.
     drop_not_clinical (bool): Drop what is no finding.
+    drop_history (bool): Drop what is told of the past or the family ("history of").
+    drop_hypothetical (bool): Drop what was only looked for ("rule out pneumonia").
     attach_modifiers (bool): Attach describing words, across "of", hyphens and lists.
     attach_assertion (bool): Attach negation and uncertainty.
     find_normal_statements (bool): Fill `doc._.normal_statements`.
@@ -162,6 +172,8 @@ class EntityRefiner(ListsPipe):
         drop_change_only: bool = True,
         drop_single_adjectives: bool = True,
         drop_not_clinical: bool = True,
+        drop_history: bool = True,
+        drop_hypothetical: bool = True,
         attach_modifiers: bool = True,
         attach_assertion: bool = True,
         find_normal_statements: bool = True,
@@ -175,6 +187,8 @@ class EntityRefiner(ListsPipe):
             "drop_change_only": drop_change_only,
             "drop_single_adjectives": drop_single_adjectives,
             "drop_not_clinical": drop_not_clinical,
+            "drop_history": drop_history,
+            "drop_hypothetical": drop_hypothetical,
         }
         self.cfg: dict[str, Any] = {
             "spans_in": spans_in,

@@ -64,6 +64,8 @@ _GO_ON = frozenset(
 )
 # How a question mark is written in the cue lists: in front of or after a phrase.
 QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
+# A hyphen alone in round brackets is a sign of absence.
+MINUS = "(-)"
 
 
 # How characters of word processors and PDFs are typed; None leaves them out.
@@ -207,7 +209,8 @@ def read_words(doc: Doc, columns: NDArray[np.uint64]) -> Words:
         if kind.may_count and not at_start:
             at_start = _starts_item(kinds, i, words.lower[-1])
         after_newline = False
-        if kind.is_hyphen:
+        is_minus = kind.is_hyphen and _is_alone_in_brackets(kinds, i)
+        if kind.is_hyphen and not is_minus:
             if at_start:
                 start = _close(words, start)
             continue
@@ -226,6 +229,8 @@ def read_words(doc: Doc, columns: NDArray[np.uint64]) -> Words:
                 if not spaces[i] or (apart and not following.is_title):
                     lower = QUESTION_BEFORE
             forms = (lower,)
+        elif is_minus:
+            lower, forms = MINUS, (MINUS,)
         elif lemmas[i]:
             forms = _with_lemma(forms, strings[lemmas[i]])
         for part in kind.parts or (lower,):
@@ -362,6 +367,14 @@ def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
         return True
     following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
     return following == ")" and before not in ("(", "x", "of")
+
+
+def _is_alone_in_brackets(kinds: Sequence[WordType], at: int) -> bool:
+    return (
+        0 < at < len(kinds) - 1
+        and kinds[at - 1].lower == "("
+        and kinds[at + 1].lower == ")"
+    )
 
 
 def _counts(kind: WordType, following: WordType) -> bool:

@@ -357,6 +357,8 @@ STEPS = [
     ("drop_change_only", "change_only", "improvement", "There is improvement ."),
     ("drop_single_adjectives", "single_adjective", "mild", "This was mild ."),
     ("drop_not_clinical", "not_clinical", "patient", "The patient was seen ."),
+    ("drop_history", "history", "asthma", "History of asthma ."),
+    ("drop_hypothetical", "hypothetical", "asthma", "Rule out asthma ."),
 ]
 
 

@@ -59,6 +59,9 @@ SCOPE_ENDS = [
     "Normal heart. <e>Nodular density</e> at the right base.",
     "The <e>nodule</e> has not changed and there is an <e>effusion</e>.",
     "The patient could not be positioned; <e>edema</e> is present.",
+    "No <e a=absent>fracture</e> seen, <e>old granuloma</e> and "
+    "<e>healed rib deformity</e>.",
+    "No <e a=absent>edema</e> with <e>small left effusion</e>.",
 ]
 
 BEHIND = [
@@ -101,6 +104,20 @@ BEFORE = [
     "Absence of <e a=absent>edema</e>.",
     "None of the films shows a <e a=absent>fracture</e>.",
     "No focal areas of <e a=absent>consolidation</e>.",
+    "Resolution of the <e a=absent>left effusion</e>.",
+    "(-) <e a=absent>effusion</e>, (+) <e>edema</e>.",
+    "Ø <e a=absent>fracture</e>.",
+]
+
+NOT_OF_THIS_STUDY = [
+    "History of asthma and edema, now with <e>small effusion</e>.",
+    "No history of <e a=absent>asthma</e>.",
+    "<e>Effusion</e> in a patient with a history of asthma.",
+    "Given history of edema, the <e>opacity</e> is older.",
+    "<e>Nodule</e>; CT to exclude a mass.",
+    "Cannot rule out <e a=uncertain>pneumonia</e>.",
+    "<e a=absent>Pneumonia</e> is ruled out.",
+    "History of pneumonia. <e>Edema</e>.",
 ]
 
 CHANGE_IS_NO_DENIAL = [
@@ -114,6 +131,8 @@ CHANGE_IS_NO_DENIAL = [
     "<e>Cardiomegaly</e> without change.",
     "The <e>edema</e> has not improved.",
     "No worsening of the <e>left basilar atelectasis</e>.",
+    "Without significant interval change of the <e>right effusion</e>.",
+    "Partial resolution of the <e>left effusion</e>.",
 ]
 
 UNCERTAIN = [
@@ -134,7 +153,6 @@ UNCERTAIN = [
     "Question of <e a=uncertain>small right apical pneumothorax</e>.",
     "<e a=uncertain>Pneumonia</e> is unlikely.",
     "<e a=uncertain>Atelectasis</e> is likely.",
-    "Rule out <e a=uncertain>pneumonia</e>.",
     "<e>Streaky opacity</e>, likely <e a=uncertain>atelectasis</e>.",
     "Probable <e a=uncertain>left effusion</e>.",
     "<e>Bibasilar opacities</e> could reflect <e a=uncertain>atelectasis</e> or "
@@ -145,6 +163,19 @@ UNCERTAIN = [
     "Developing <e a=uncertain>pneumonia</e> should be considered.",
     "There may be a <e a=uncertain>small left effusion</e>.",
     "Findings most consistent with <e a=uncertain>edema</e>.",
+    "<e>Left apical density</e>, possibly <e a=uncertain>scarring</e>, "
+    "<e a=uncertain>atelectasis</e>, or <e a=uncertain>early pneumonia</e>.",
+    "May be <e a=uncertain>bronchiectasis</e> or possibly "
+    "<e a=uncertain>cavitation</e>.",
+    "Maybe due to <e a=uncertain>edema</e> and/or <e a=uncertain>aspiration</e>.",
+    "<e a=uncertain>Aspiration</e> is in the differential.",
+    "<e a=uncertain>Fracture</e> is thought to be unlikely.",
+    "<e a=uncertain>Pneumonia</e> appears unlikely.",
+    "It is unclear whether this represents <e a=uncertain>effusion</e> or "
+    "<e a=uncertain>pleural thickening</e>.",
+    "Possible, though not definite, <e a=uncertain>left apical nodule</e>.",
+    "<e a=uncertain>Effusion</e>, if any, is small.",
+    "Correlate clinically for <e a=uncertain>pneumonia</e>.",
 ]
 
 PRESENT = [
@@ -176,6 +207,7 @@ NO_OPACITY_TO_SUGGEST = [
         *BEHIND,
         *BEFORE,
         *CHANGE_IS_NO_DENIAL,
+        *NOT_OF_THIS_STUDY,
         *UNCERTAIN,
         *PRESENT,
         *NO_OPACITY_TO_SUGGEST,
@@ -437,6 +469,13 @@ DROPPED = [
     ("The carina is seen.", "carina", "anatomy", "drop_anatomy"),
     ("View of the right lung.", "lung", "anatomy", "drop_anatomy"),
     ("Slight change.", "change", "change_only", "drop_change_only"),
+    ("Rule out pneumonia.", "pneumonia", "hypothetical", "drop_hypothetical"),
+    ("Ribs may obscure a nodule.", "nodule", "hypothetical", "drop_hypothetical"),
+    ("CT to exclude a mass.", "mass", "hypothetical", "drop_hypothetical"),
+    ("Evaluate for edema.", "edema", "hypothetical", "drop_hypothetical"),
+    ("History of asthma.", "asthma", "history", "drop_history"),
+    ("Family history of lung cancer.", "lung cancer", "history", "drop_history"),
+    ("Patient with h/o edema.", "edema", "history", "drop_history"),
 ]
 
 
@@ -567,7 +606,7 @@ def test_sections(nlp: Language, text: str, concepts: list[str]) -> None:
 
 
 def test_what_stands_in_other_sections_is_dropped_as_section(nlp: Language) -> None:
-    doc = nlp("INDICATION: Rule out fracture.\nFINDINGS: Mild edema.")
+    doc = nlp("INDICATION: Old fracture.\nFINDINGS: Mild edema.")
     items = [i for i in doc._.dropped_entities if i["text"] == "fracture"]
     assert [item["reason"] for item in items] == ["section"]
     everything = _refined(nlp, doc, sections=None)
