@@ -9,6 +9,7 @@ from typing import NamedTuple
 NO_SECTION = ""
 _MIN_LETTERS_FOR_SLIP = 6
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
+_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2})[.?!]\s+(?=\S)")
 _LINE_END = re.compile(r"\r?\n")
 
 
@@ -62,8 +63,9 @@ def counted_ranges(
     """The parts of a report that count.
 
     Where no heading of a section that counts is in the report, a section that does not
-    count ends at its first blank line, or else at its first line break: "INDICATION:
-    Cough." above an untitled report must not swallow it.
+    count ends at its first blank line, or else at its first line break; the last one,
+    where it has neither, ends with its first sentence: "INDICATION: Cough." in front
+    of an untitled report must not swallow it.
 
     text (str): The report.
     sections (Sequence[Section]): Its sections.
@@ -79,6 +81,8 @@ def counted_ranges(
             body = text[section.start_char : section.end_char]
             lead = len(body) - len(body.lstrip())
             end = _BLANK_LINE.search(body, lead) or _LINE_END.search(body, lead)
+            if end is None and section is sections[-1]:
+                end = _SENTENCE_END.search(body, lead)
             if end is not None:
                 ranges.append((section.start_char + end.end(), section.end_char))
     return ranges

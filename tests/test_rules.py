@@ -596,6 +596,11 @@ SECTIONS = [
     ("IMPRESSION\nEdema.", ["pulmonary edema"]),
     ("CLINICAL HISTORY: Fracture.\r\nFINDINGS:\r\nEdema.\r\n", ["pulmonary edema"]),
     ("Edema: mild. Fracture: none.", ["pulmonary edema", "fracture"]),
+    (
+        "REASON FOR EXAM: Fracture. There is edema. Scoliosis.",
+        ["pulmonary edema", "scoliosis"],
+    ),
+    ("HISTORY: Fracture. Fall. COMPARISON: None. There is edema.", ["pulmonary edema"]),
 ]
 
 
