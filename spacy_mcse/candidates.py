@@ -100,7 +100,11 @@ def _states(reading: Reading) -> Iterable[Candidate]:
             continue
         first, last = reading.sentence(term.start)
         anatomy = term.value.concept
+        # In "dense right lung nodule" the adjective speaks of the nodule.
+        goes_on = term.end < last and reading.category(term.end) == FINDING
         for match in _adjectives_in_front(reading, term.start, first):
+            if goes_on:
+                break
             concept = state_concept(match.value, anatomy)
             if concept:
                 yield Candidate(match.start, term.end, FINDING, concept)

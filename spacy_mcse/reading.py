@@ -94,7 +94,7 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     last = _last
     if last is not None and last[0] == content and last[1] is vocabulary:
         return last[2]
-    words = read_words(doc, columns)
+    words = read_words(doc, columns, vocabulary.last_words, vocabulary.first_words)
     n = len(words)
     reading = Reading(
         words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n

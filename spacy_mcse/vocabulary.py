@@ -150,6 +150,7 @@ class Vocabulary:
         }
         self.finding_concepts = frozenset(row["concept"] for row in tables["findings"])
         self._by_suffix: dict[str, str] = {}
+        self.last_words, self.first_words = _edge_words(tables, self.classes)
 
     def suffix_category(self, word: str) -> str:
         """The category that the ending of an unknown word tells, '' where none."""
@@ -185,6 +186,34 @@ class Vocabulary:
 
 
 _MAX_CACHED_WORDS = 50_000
+
+
+def _edge_words(
+    tables: Mapping[str, list[dict[str, str]]], classes: Mapping[str, frozenset[str]]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The words with which a statement may end, and with which one may begin."""
+
+    def terms(name: str, column: str = "terms", kind: str = "") -> Iterable[str]:
+        for row in tables[name]:
+            if not kind or row["kind"] == kind:
+                yield from split_terms(row[column])
+
+    clinical = [(term, value.category) for term, value in _terms(tables)]
+    last = [term for term, category in clinical if category != ANATOMY]
+    last += terms("normal_states")
+    last += terms("abnormal_states", "adjectives")
+    last += terms("modifiers", kind="change")
+    first = [term for term, _ in clinical]
+    first += terms("normal_states")
+    first += terms("modifiers")
+    first += terms("cues")
+    # In "right lower lobe Pneumonia" a capital letter starts nothing.
+    structures = frozenset(t.split()[-1] for t, c in clinical if c == ANATOMY)
+    return (
+        (frozenset(term.split()[-1] for term in last) | classes["noticed"])
+        - structures,
+        frozenset(term.split()[0] for term in first) | classes["determiner"],
+    )
 
 
 def load_vocabulary(texts: Optional[Mapping[str, str]] = None) -> Vocabulary:

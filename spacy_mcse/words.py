@@ -7,7 +7,7 @@ read from the text: parsers trained on news split report style in odd places.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
@@ -99,6 +99,7 @@ class WordType(NamedTuple):
     ends_sentence: bool
     is_number: bool
     is_title: bool
+    is_small: bool
     may_count: bool
     is_removed: bool
     is_bracket: bool
@@ -167,11 +168,19 @@ def word_columns(doc: Doc) -> NDArray[np.uint64]:
     return np.asarray(doc.to_array([ORTH, SPACY, POS, LEMMA]), np.uint64)
 
 
-def read_words(doc: Doc, columns: NDArray[np.uint64]) -> Words:
+def read_words(
+    doc: Doc,
+    columns: NDArray[np.uint64],
+    last_words: Set[str] = frozenset(),
+    first_words: Set[str] = frozenset(),
+) -> Words:
     """Read the words of a Doc, in one pass.
 
     doc (Doc): Tags and lemmas are used where present.
     columns (NDArray): What `word_columns` gives for the Doc.
+    last_words (Set[str]): Words with which a statement may end, and
+    first_words (Set[str]): with which one may begin: between the two a capital
+        letter ends a sentence that has no full stop.
     RETURNS (Words): The words; nothing is written.
     """
     strings = doc.vocab.strings
@@ -221,6 +230,10 @@ def read_words(doc: Doc, columns: NDArray[np.uint64]) -> Words:
             start = _close(words, start)
             continue
         lower, forms = kind.lower, kind.forms
+        if kind.is_title and lower in first_words and len(words.lower) > start:
+            before = kinds[words.tokens[-1]]
+            if before.is_small and not last_words.isdisjoint(before.forms):
+                start = _close(words, start)
         if lower == "?":
             following = kinds[i + 1] if i + 1 < n else None
             lower = QUESTION_AFTER
@@ -265,6 +278,7 @@ _SPACE = WordType(
     ends_sentence=False,
     is_number=False,
     is_title=False,
+    is_small=False,
     may_count=False,
     is_removed=False,
     is_bracket=False,
@@ -308,6 +322,7 @@ def word_type(text: str) -> WordType:
         ends_sentence=_SENTENCE_END.match(text) is not None,
         is_number=_NUMBER.match(text) is not None,
         is_title=len(text) > 1 and text.isalpha() and text.istitle(),
+        is_small=text.islower(),
         may_count=text == ")" or _ENUMERATOR.match(text) is not None,
         is_removed=_REMOVED.match(text) is not None,
         is_bracket=text.startswith("["),

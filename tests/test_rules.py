@@ -62,6 +62,10 @@ SCOPE_ENDS = [
     "No <e a=absent>fracture</e> seen, <e>old granuloma</e> and "
     "<e>healed rib deformity</e>.",
     "No <e a=absent>edema</e> with <e>small left effusion</e>.",
+    "No <e a=absent>fracture</e> <e>Mild scoliosis</e>. The aorta is normal",
+    "No <e a=absent>fracture</e> or <e a=absent>pneumonia</e> The <e>heart is "
+    "enlarged</e>.",
+    "No <e a=absent>Right lower lobe Pneumonia</e>.",
 ]
 
 BEHIND = [
