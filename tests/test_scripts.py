@@ -1,0 +1,227 @@
+"""The scripts that measure on public data, on made-up rows of the same shape."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPTS = Path(__file__).parent.parent / "scripts"
+SENTENCES = [
+    ("There is no EDEMA of the ankle today.", "edema", "Negated"),
+    ("The patient has EDEMA of the ankle.", "edema", "Affirmed"),
+    ("Denies any fever, chills, sweats or CHEST PAIN.", "chest pain", "Negated"),
+    ("Not seen for a year, she now comes with COUGH.", "cough", "Affirmed"),
+    ("The row whose concept stands nowhere.", "vertigo", "Affirmed"),
+]
+REPORT = (
+    "She had no rash, fever or cough. The liver was normal. Tremor was negative. "
+    "A zebra dismissed the hypothesis of gout. There was no itching. Pain was severe."
+)
+# A finding, and the modifiers of each time that it is marked.
+MARKED = [
+    ("rash", ["no"]),
+    ("fever", ["no", "no"]),
+    ("cough", ["no", None]),
+    ("liver", ["normal"]),
+    ("Tremor", ["negative"]),
+    ("gout", ["dismissed"]),
+    ("itching", [None]),
+    ("Pain", [None]),
+]
+
+
+def script(name):
+    return runpy.run_path(str(SCRIPTS / name))
+
+
+def run(name, *arguments, **environment):
+    known = {key: value for key, value in os.environ.items() if key != "MCSE_DATA"}
+    return subprocess.run(
+        [sys.executable, str(SCRIPTS / name), *arguments],
+        capture_output=True,
+        text=True,
+        env={**known, **environment},
+        check=False,
+    )
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
+
+
+@pytest.fixture
+def sentences(tmp_path):
+    rows = [
+        {"sentence": text, "concept": concept, "negation": negation, "report_no": at}
+        for at, (text, concept, negation) in enumerate(SENTENCES)
+    ]
+    write(tmp_path / "negex_sentences.jsonl", rows)
+    return tmp_path
+
+
+@pytest.fixture
+def report():
+    entities, relations = [], []
+
+    def mark(kind, text):
+        key = str(len(entities))
+        start = REPORT.index(text)
+        end = start + len(text)
+        entities.append(
+            {"id": key, "type": kind, "start": start, "end": end, "text": text}
+        )
+        return key
+
+    for finding, modifiers in MARKED:
+        for modifier in modifiers:
+            dependent = mark("finding", finding)
+            if modifier:
+                governor = mark("modifier", modifier)
+                relations.append(
+                    {"type": "modifies", "governor": governor, "dependent": dependent}
+                )
+    mark("condition", "zebra")
+    # A relation of the whole report, which is no entity.
+    relations.append({"type": "has", "governor": "report", "dependent": "0"})
+    return {"id": "1", "text": REPORT, "entities": entities, "relations": relations}
+
+
+@pytest.mark.parametrize("name", ["compare_negation.py", "case_reports.py"])
+def test_missing_data_are_said(name, tmp_path):
+    for arguments, environment in [
+        ((), {}),
+        (("--data", str(tmp_path)), {}),
+        ((), {"MCSE_DATA": str(tmp_path)}),
+    ]:
+        done = run(name, *arguments, **environment)
+        assert done.returncode == 1
+        assert "--data or MCSE_DATA" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_tools_are_compared_in_one_table(sentences):
+    done = run("compare_negation.py", "--samples", "50", MCSE_DATA=str(sentences))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    rows = {
+        cells[0].strip(): [cell.strip() for cell in cells[1:]]
+        for cells in (
+            line.strip("| ").split(" | ") for line in lines[2:] if "|" in line
+        )
+    }
+    assert rows["spacy-mcse"][:2] == ["1.000", "1.000"]
+    assert rows["spacy-mcse, blank pipeline"][:2] == ["1.000", "1.000"]
+    # The cue of the list is too far off, the other not.
+    assert rows["window of 3 words (paper)"][:2] == ["1.000", "0.500"]
+    assert rows["window of 3 words (paper)"][3].startswith("-0.333 (")
+    assert "5 sentences, 2 negated" in done.stdout
+    for name in ("negspacy", "medspacy"):
+        installed = find_spec(name) is not None
+        assert installed == any(name in row.lower() for row in rows)
+        assert installed != (f"{name} is not installed" in done.stderr.lower())
+    assert "ankle" not in done.stdout + done.stderr
+    again = run("compare_negation.py", "--data", str(sentences), "--show", "1")
+    assert "window of 3 words (paper): missed: [chest pain]" in again.stdout
+
+
+def test_negspacy_is_asked_for_the_given_concept():
+    pytest.importorskip("negspacy")
+    names = script("compare_negation.py")
+    cases = [
+        names["Case"](text.lower(), names["locate"](concept, text), negation, "1")
+        for text, concept, negation in SENTENCES
+    ]
+    found = names["negspacy_tool"]("en_clinical")(cases)
+    assert found[:2] == [True, False]
+    assert found[4] is False
+
+
+def test_concepts_are_located():
+    locate = script("compare_negation.py")["locate"]
+    assert locate("edema", "Edema: no EDEMA") == (10, 15)
+    assert locate("Chest pain", "no chest\n  pain") == (3, 15)
+    assert locate("(a+)", "of (A+)") == (3, 7)
+    assert locate("a+", "of aa") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "negated"),
+    [
+        ("no ", True),
+        ("No new large ", True),
+        ("no new large left ", False),
+        ("not, 2 - ", True),
+        ("is denied: ", False),
+        ("no change. ", False),
+        ("knows of ", False),
+        ("no-", False),
+        ("", False),
+    ],
+)
+def test_window_rule(before, negated):
+    in_window = script("compare_negation.py")["in_window"]
+    assert in_window(f"{before}edema no", len(before)) is negated
+
+
+def test_f1_is_counted_by_report():
+    names = script("compare_negation.py")
+    cases = [
+        names["Case"]("", None, negated, report)
+        for negated, report in [(True, "a"), (True, "b"), (False, "a"), (False, "c")]
+    ]
+    counts = names["count"]([True, False, True, False], cases)
+    assert counts.tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 0]]
+    assert names["f1"](counts.sum(axis=0)) == 0.5
+    assert names["f1"](np.zeros((2, 3), dtype=int)).tolist() == [0, 0]
+
+
+def test_findings_are_read_once_with_all_modifiers(report):
+    found = script("case_reports.py")["findings"](report)
+    said = [
+        (REPORT[one.start : one.end], [REPORT[a:b] for a, b in one.modifiers])
+        for one in found
+    ]
+    assert said == [
+        (name, [word for word in dict.fromkeys(words) if word])
+        for name, words in sorted(MARKED, key=lambda row: REPORT.index(row[0]))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("modifier", "word"),
+    [
+        ("No", "no"),
+        ("did not show", "not"),
+        ("absence of any", "absence"),
+        ("negative or normal", ""),
+        ("no abnormalities", ""),
+        ("intact", ""),
+        ("12/min", ""),
+        ("notable", ""),
+    ],
+)
+def test_modifiers_that_negate(modifier, word):
+    assert script("case_reports.py")["negating_word"](modifier) == word
+
+
+def test_case_reports_are_counted_and_errors_sorted(report, tmp_path):
+    write(tmp_path / "case_report_entities.jsonl", [report])
+    done = run("case_reports.py", "--data", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "| a negating modifier | 5 | 4 absent | 80.0 |" in done.stdout
+    assert "| a modifier of state | 1 | 1 not absent | 100.0 |" in done.stdout
+    assert "| no modifier | 2 | 1 not absent | 50.0 |" in done.stdout
+    assert "| no | 3 | 3 |" in done.stdout
+    assert "| missed | cue unknown | 1 | dismissed 1 |" in done.stdout
+    assert "| cue in front, next to it | 1 | no 1 |" in done.stdout
+    assert "zebra" not in done.stdout
+    assert "gout" not in done.stdout
+    done = run("case_reports.py", "--data", str(tmp_path), "--show", "1")
+    assert "\nmissed, cue unknown: [gout]" in done.stdout
+    assert "\nwrongly absent, cue in front, next to it: [itching]" in done.stdout
