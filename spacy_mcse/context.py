@@ -29,6 +29,9 @@ _ASIDES = frozenset(
     ("which", "that", "seen", "noted", "previously", "described", "now")
 )
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
+_ALL = frozenset(("all", "both", "each"))
+_PLURAL_VERBS = frozenset(("are", "were", "have"))
+_EARLIER = frozenset(("prior", "previous", "earlier", "last", "old", "comparison"))
 _AT_PRESENT = frozenset(("now", "today", "currently"))
 _LIST_ENDS = frozenset(("or", "nor", "and/or", "versus", "vs", "vs."))
 
@@ -62,7 +65,7 @@ def assess_phrase(
     last = min(last, end + _REACH)
     inside = _inside(reading, start, inner_end)
     before = _before(reading, first, start)
-    after = _after(reading, end, last)
+    after = _after(reading, start, end, last)
     for polarity in (ABSENT, UNCERTAIN):
         for found in (inside, before, after):
             if found is not None and found.polarity == polarity:
@@ -237,7 +240,7 @@ def _before(reading: Reading, first: int, start: int) -> Optional[_Found]:
     return between.doubt
 
 
-def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
+def _after(reading: Reading, start: int, end: int, last: int) -> Optional[_Found]:
     """The nearest cue behind the phrase that speaks of it."""
     words = reading.words
     joined = False  # "and", "or" since the last comma: the cue speaks of the list
@@ -249,15 +252,20 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
             backward = _meaning(cue, "backward")
             if backward is not None:
                 forward = _meaning(cue, "forward")
+                in_list = commas + (start > 0 and words.lower[start - 1] == ",") > 1
                 reaches_on = forward is not None and _has_phrase(reading, cue.end, last)
                 afterthought = cue.start == end + 1 and (
                     cue.end == last or words.lower[cue.end] == ","
                 )
                 if commas and not joined and not afterthought:
+                    # "edema, effusion, masses were absent": one list without "and".
+                    if not in_list or words.lower[cue.start] not in _PLURAL_VERBS:
+                        return None
+                elif _is_of_the_past(reading, cue.end, last):
                     return None
                 if backward.scope == "phrase" and at != end:
                     return None
-                if crossed and not joined:
+                if crossed and not joined and not in_list:
                     return None
                 if reaches_on and cue.start > end:
                     return None
@@ -294,6 +302,16 @@ def _after(reading: Reading, end: int, last: int) -> Optional[_Found]:
             crossed += 1
         at += 1
     return None
+
+
+def _is_of_the_past(reading: Reading, at: int, last: int) -> bool:
+    """Whether a cue speaks of another study: "not present [on the prior film]"."""
+    words = reading.words
+    return (
+        at < last
+        and words.lower[at] in ("on", "in")
+        and not _EARLIER.isdisjoint(words.lower[at + 1 : min(at + 4, last)])
+    )
 
 
 def _cue_into(reading: Reading, first: int, start: int) -> Optional[_Found]:
@@ -378,6 +396,7 @@ def _leads_to_cue(reading: Reading, at: int, last: int) -> bool:
         if not (
             reading.is_class(i, "adverb")
             or reading.is_class(i, "copula")
+            or words.lower[i] in _ALL
             or words.lower[i].endswith("ly")
         ):
             return False

@@ -84,6 +84,11 @@ BEHIND = [
     "The <e a=absent>heart is no longer enlarged</e>.",
     "<e a=absent>Pneumothorax</e>: none.",
     "<e a=absent>Effusion</e> - no.",
+    "<e a=absent>Edema</e>, <e a=absent>effusion</e>, <e a=absent>nodules</e> were "
+    "absent.",
+    "<e a=absent>Edema</e> and <e a=absent>effusion</e> are both absent.",
+    "The <e>nodule</e> was not present on the prior film.",
+    "<e>Edema</e>, <e a=absent>effusions</e> are absent.",
 ]
 
 BEFORE = [
@@ -106,6 +111,7 @@ BEFORE = [
     "There isn't any <e a=absent>effusion</e>.",
     "The lungs do not show <e a=absent>consolidation</e>.",
     "Absence of <e a=absent>edema</e>.",
+    "Nor were there any <e a=absent>nodules</e>.",
     "None of the films shows a <e a=absent>fracture</e>.",
     "No focal areas of <e a=absent>consolidation</e>.",
     "Resolution of the <e a=absent>left effusion</e>.",
