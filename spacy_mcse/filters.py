@@ -1,6 +1,6 @@
 """Why a candidate is no clinical entity: one pure function per reason (paper, 3.1)."""
 
-from .context import HISTORY, HYPOTHETICAL, set_aside
+from .history import HISTORY, HYPOTHETICAL, set_aside
 from .phrases import Phrase, is_describing_word
 from .reading import Reading
 from .vocabulary import ANATOMY, CHEMICAL, DEVICE, FINDING, OTHER, PROCEDURE

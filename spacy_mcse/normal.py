@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .attributes import place_of
-from .context import is_masked
 from .matching import Match
 from .reading import Reading
+from .scope import is_masked
 from .vocabulary import ANATOMY, PROCEDURE
 
 _JOINS = frozenset((",", "and", "or", "/", "of", "&"))
