@@ -1,4 +1,4 @@
-"""What a report tells that is no finding of this study: history, what was looked for."""
+"""What a report tells beside its findings: history, and what was only looked for."""
 
 from .context import assess_phrase
 from .data import ABSENT
