@@ -49,9 +49,10 @@ class Claim(NamedTuple):
     values (Mapping): Values of each kind of attribute; sizes in words are severity.
     level (Optional[tuple]): Lowest and mean step of severity.
     millimetres (Optional[float]): Largest measure.
-    vector (int): Row of the concept's vector; -1 for a normal statement.
+    vector (int): Row of the concept's vector; -1 for normal statements and devices.
     key (tuple): Sorts claims in one order, whatever the order of the sentences.
-    weight (float): Part of a finding that this is.
+    weight (float): Weight of the finding, or of the part of it that this is.
+    families (frozenset[str]): Names of the groups of near concepts it belongs to.
     """
 
     source: Union[Entity, NormalStatement]
@@ -63,6 +64,7 @@ class Claim(NamedTuple):
     vector: int
     key: tuple[Any, ...]
     weight: float = 1.0
+    families: frozenset[str] = frozenset()
 
 
 class Claims(NamedTuple):
@@ -76,6 +78,16 @@ class Claims(NamedTuple):
     findings: list[Claim]
     denials: list[Claim]
     embedding: Embedding
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether there is a finding beside the devices."""
+        return any(claim.vector >= 0 for claim in self.findings)
+
+    @property
+    def any_claim(self) -> Claim:
+        """What stands for the report as a whole: a denial, else a device."""
+        return self.denials[0] if self.denials else self.findings[0]
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -95,6 +107,11 @@ def report_claims(facts: ReportFacts, settings: ScoreSettings) -> Claims:
     for index, entity in enumerate(facts.entities):
         claim = _entity_claim(entity, index, settings)
         (denials if entity.assertion == ABSENT else mentions).append(claim)
+    if settings.devices:
+        for device in facts.devices:
+            claim = _entity_claim(device, -1, settings)
+            claim = claim._replace(weight=claim.weight * settings.devices)
+            (denials if device.assertion == ABSENT else mentions).append(claim)
     for statement in facts.normal:
         denials += _normal_claims(statement)
     return Claims(
@@ -132,6 +149,8 @@ def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
         millimetres=millimetres,
         vector=index,
         key=(0, concept, entity.assertion, stated, entity.mcse_text),
+        weight=settings.weight(entity.significance),
+        families=frozenset(entity.families),
     )
 
 

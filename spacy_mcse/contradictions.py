@@ -18,8 +18,8 @@ def take_denied(
     findings (Sequence[Claim]): Findings of one report.
     other (Claims): The other report.
     RETURNS (tuple): Standing findings, and (finding, denial, weight of the denial);
-        the denials of one concept weigh 1 in all, however many there are and however
-        many findings they meet: to deny twice changes nothing.
+        the denials of one concept weigh as much as one finding in all, however many
+        there are and however many findings they meet: to deny twice changes nothing.
     """
     # A report that says both ("no left effusion, small right effusion") is not
     # contradicted by one half of what it says.
@@ -38,7 +38,7 @@ def take_denied(
         else:
             standing.append(claim)
     uses = Counter(claim.concept for claim, _ in denied) if denied else {}
-    return standing, [(c, d, 1.0 / uses[c.concept]) for c, d in denied]
+    return standing, [(c, d, c.weight / uses[c.concept]) for c, d in denied]
 
 
 def denied_beside(own: Claims, other: Claims) -> list[tuple[Claim, Claim]]:

@@ -26,19 +26,31 @@ def similarities(
     """
     if not ones or not others:
         return [[] for _ in ones]
-    rows = first.concepts[[claim.vector for claim in ones]].astype("float64")
-    columns = second.concepts[[claim.vector for claim in others]].astype("float64")
+    if len(first.concepts) and len(second.concepts):
+        # Devices have no vectors (-1): what they get here is not looked at.
+        rows = first.concepts[[claim.vector for claim in ones]].astype("float64")
+        columns = second.concepts[[claim.vector for claim in others]].astype("float64")
+        cosines: list[list[float]] = (rows @ columns.T).tolist()
+    else:
+        cosines = [[0.0] * len(others) for _ in ones]
     floor, ceiling = first.calibration
     span = max(ceiling - floor, 1e-6)
     lowest = settings.min_similarity
     names = [claim.concept for claim in others]
     is_known = [claim.source.known for claim in others]
     # Plain numbers: reports have few findings, and numpy costs more than it saves.
-    table: list[list[float]] = (rows @ columns.T).tolist()
-    for claim, line in zip(ones, table, strict=True):
+    families = [claim.families for claim in others]
+    has_vector = [claim.vector >= 0 for claim in others]
+    for claim, line in zip(ones, cosines, strict=True):
         for j, cosine in enumerate(line):
             if claim.concept == names[j]:
                 line[j] = 1.0
+                continue
+            if claim.families and not claim.families.isdisjoint(families[j]):
+                line[j] = settings.family
+                continue
+            if claim.vector < 0 or not has_vector[j]:
+                line[j] = 0.0
                 continue
             usable = cosine if math.isfinite(cosine) else 0.0
             similarity = min(max((usable - floor) / span, 0.0), 1.0)
@@ -47,7 +59,7 @@ def similarities(
             elif is_known[j] and claim.source.known:
                 similarity *= settings.related
             line[j] = similarity
-    return table
+    return cosines
 
 
 def attribute_factor(a: Claim, b: Claim, settings: ScoreSettings) -> float:

@@ -18,9 +18,12 @@ from .errors import Errors
 
 CLINICAL_KEY = "clinical_entities"
 NORMAL_KEY = "mcse_normal_statements"
+DEVICES_KEY = "mcse_devices"
 LABELS = ("FINDING", "ANATOMY", "DEVICE", "PROCEDURE", "CHEMICAL", "OTHER")
 PRESENT, ABSENT, UNCERTAIN = ASSERTIONS = ("present", "absent", "uncertain")
 ATTRIBUTES = ("side", "location", "severity", "size", "quality", "change", "count")
+# The ids of spans tell their group and their place in it.
+_LETTERS = ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n"), (DEVICES_KEY, "d"))
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)\s*(mm|cm)?")
 
 
@@ -38,6 +41,8 @@ class Entity:
     mcse_text (str): The entity as the paper's Table 1 prints it.
     concept (str): Key shared by synonyms and inflections.
     known (bool): The word lists have the concept, with all its synonyms.
+    significance (str): Clinical significance of the concept, '' where no list says.
+    families (tuple): Names of the groups of near concepts that it belongs to.
     """
 
     text: str
@@ -50,6 +55,8 @@ class Entity:
     mcse_text: str
     concept: str
     known: bool = False
+    significance: str = ""
+    families: tuple[str, ...] = ()
 
     @property
     def negated(self) -> bool:
@@ -115,12 +122,20 @@ class Embedding:
 
 @dataclass(frozen=True)
 class ReportFacts:
-    """All that scoring needs of one report; no Doc, no Vocab, cheap to keep."""
+    """All that scoring needs of one report; no Doc, no Vocab, cheap to keep.
+
+    entities (tuple): The clinical entities.
+    normal (tuple): What is said to be normal.
+    embedding (Embedding): The vectors of the entities.
+    refiner (str): Hash of the refiner's settings and lists.
+    devices (tuple): Devices, which are no clinical entities.
+    """
 
     entities: tuple[Entity, ...]
     normal: tuple[NormalStatement, ...]
     embedding: Embedding
     refiner: str
+    devices: tuple[Entity, ...] = ()
 
 
 def largest_measure(size: Any) -> float:
@@ -146,6 +161,8 @@ def write_entities(
     normal: Sequence[Span],
     normal_records: Sequence[dict[str, Any]],
     refiner: str,
+    devices: Sequence[Span] = (),
+    device_records: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Store refined entities on a Doc, in place of any that were there.
 
@@ -157,6 +174,8 @@ def write_entities(
     normal (Sequence[Span]): Normal statements in text order.
     normal_records (Sequence[dict]): One plain dict for each statement.
     refiner (str): Hash of the refiner's settings.
+    devices (Sequence[Span]): Devices in text order.
+    device_records (Sequence[dict]): One plain dict for each device.
     """
     doc.spans[CLINICAL_KEY] = SpanGroup(
         doc,
@@ -173,6 +192,12 @@ def write_entities(
         name=NORMAL_KEY,
         spans=list(normal),
         attrs={"records": _with_offsets(normal_records, normal)},
+    )
+    doc.spans[DEVICES_KEY] = SpanGroup(
+        doc,
+        name=DEVICES_KEY,
+        spans=list(devices),
+        attrs={"records": _with_offsets(device_records, devices)},
     )
 
 
@@ -206,6 +231,17 @@ def read_entities(doc: Doc) -> tuple[Entity, ...]:
     RAISES (ValueError): E201 for a Doc that was not refined, E202 for a group or
         tokens that were changed afterwards.
     """
+    return _entities(_located(_group(doc), CLINICAL_KEY))
+
+
+def read_devices(doc: Doc) -> tuple[Entity, ...]:
+    """The devices of a Doc as plain dataclasses, in text order."""
+    if DEVICES_KEY not in doc.spans:
+        return ()
+    return _entities(_located(doc.spans[DEVICES_KEY], DEVICES_KEY))
+
+
+def _entities(located: Iterable[tuple[Span, dict[str, Any]]]) -> tuple[Entity, ...]:
     return tuple(
         Entity(
             text=span.text,
@@ -218,8 +254,10 @@ def read_entities(doc: Doc) -> tuple[Entity, ...]:
             mcse_text=record["mcse_text"],
             concept=record["concept"],
             known=record.get("known", False),
+            significance=record.get("significance", ""),
+            families=tuple(record.get("families", ())),
         )
-        for span, record in _located(_group(doc), CLINICAL_KEY)
+        for span, record in located
     )
 
 
@@ -274,6 +312,7 @@ def read_facts(doc: Doc) -> ReportFacts:
         normal=read_normal(doc),
         embedding=embedding,
         refiner=_group(doc).attrs["refiner"],
+        devices=read_devices(doc),
     )
 
 
@@ -343,7 +382,7 @@ def stored_spans(doc: Doc, key: str) -> list[Span]:
 def span_record(span: Span) -> dict[str, Any]:
     """The record of a span: by its id, else by its offsets, else empty."""
     same_place: dict[str, Any] = {}
-    for key, letter in ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n")):
+    for key, letter in _LETTERS:
         if key not in span.doc.spans:
             continue
         group = _checked(span.doc.spans[key], key)

@@ -68,25 +68,26 @@ def score_facts(
     without_content = tuple(
         name
         for name, facts in (("reference", reference), ("candidate", candidate))
-        if not facts.entities and not facts.normal
+        if not (facts.entities or facts.normal or (facts.devices and settings.devices))
     )
     flags: tuple[str, ...] = ()
-    if first.findings or second.findings:
-        # Always computed in one order of the two sides, so that swapped reports have
-        # the same sums to the last digit.
-        if second.key < first.key:
-            rows = [
-                row._replace(claims=row.claims[::-1], weights=row.weights[::-1])
-                for row in _compare(second, first, settings)
-            ]
-        else:
-            rows = _compare(first, second, settings)
-    elif without_content:
-        rows, flags = [], (NO_CONTENT_FLAG,)
+    # Always computed in one order of the two sides, so that swapped reports have the
+    # same sums to the last digit.
+    if second.key < first.key:
+        rows = [
+            row._replace(claims=row.claims[::-1], weights=row.weights[::-1])
+            for row in _compare(second, first, settings)
+        ]
     else:
-        whole = first.denials[0], second.denials[0]
-        rows = [_Row(whole, (1.0, 1.0), similarity=1.0, credit=1.0)]
-        flags = (NORMAL_FLAG,)
+        rows = _compare(first, second, settings)
+    if not (first.has_findings or second.has_findings):
+        if without_content:
+            flags = (NO_CONTENT_FLAG,)
+        else:
+            # That neither has a finding is what they agree on.
+            flags = (NORMAL_FLAG,) if not rows else ()
+            whole = first.any_claim, second.any_claim
+            rows.append(_Row(whole, (1.0, 1.0), similarity=1.0, credit=1.0))
     recall, precision = _mean_credit(rows, 0), _mean_credit(rows, 1)
     total = precision + recall
     return MCSEScore(
@@ -154,11 +155,11 @@ def _compare(first: Claims, second: Claims, settings: ScoreSettings) -> list[_Ro
         for claim, denial, share in denied
     ]
     rows += [
-        _Row((claim, denial), (0.0, 1.0), 1.0, contradicted=True)
+        _Row((claim, denial), (0.0, claim.weight), 1.0, contradicted=True)
         for claim, denial in denied_beside(first, second)
     ]
     rows += [
-        _Row((denial, claim), (1.0, 0.0), 1.0, contradicted=True)
+        _Row((denial, claim), (claim.weight, 0.0), 1.0, contradicted=True)
         for claim, denial in denied_beside(second, first)
     ]
     similarity = similarities(ones, others, first.embedding, second.embedding, settings)

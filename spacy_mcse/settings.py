@@ -16,7 +16,9 @@ class ScoreSettings:
     """Parameters of the calibrated score; factors are in [0, 1], 1 costs nothing.
 
     min_similarity (float): Calibrated similarity of concepts below this counts as 0.
-    related (float): Factor on the similarity of two different concepts of the word
+    family (float): Similarity of two concepts of one family of the word lists:
+        "consolidation" and "pneumonia".
+    related (float): Factor on the similarity of any other two concepts of the word
         lists: "pleural thickening" is near "pleural effusion" and yet another finding.
     uncertain (float): Factor where one report is certain and the other is not.
     side_missing (float): Factor where only one report states a side; the same for
@@ -24,10 +26,17 @@ class ScoreSettings:
     side_wrong (float): Factor where the sides differ; the same for the other
         attributes that end in `_wrong`. Values that overlap cost less. For severity
         and size it is the factor of the largest difference.
+    significance (bool): Weigh findings by the clinical significance of their concept;
+        else all weigh 1.
+    urgent (float): Weight of a finding that needs action at once; the same for
+        `actionable` (also what no list knows), `minor` and `expected` ones.
+    devices (float): Factor on the weight of devices; 0 leaves them out, as the paper
+        does.
     ignore_change (bool): Leave out what is said about change ("new", "stable").
     """
 
     min_similarity: float = 0.3
+    family: float = 0.5
     related: float = 0.5
     uncertain: float = 0.8
     side_missing: float = 0.8
@@ -44,6 +53,12 @@ class ScoreSettings:
     change_wrong: float = 0.95
     count_missing: float = 0.97
     count_wrong: float = 0.9
+    significance: bool = True
+    urgent: float = 1.0
+    actionable: float = 0.8
+    minor: float = 0.5
+    expected: float = 0.3
+    devices: float = 0.5
     ignore_change: bool = False
 
     def __post_init__(self) -> None:
@@ -78,6 +93,16 @@ class ScoreSettings:
                 Errors.E406.format(names=", ".join(unknown), allowed=", ".join(allowed))
             )
         return cls(**settings)
+
+    def weight(self, significance: str) -> float:
+        """Weight of a finding by its significance; unknown ones are actionable.
+
+        significance (str): A class of significance.tsv, or ''.
+        RETURNS (float): In [0, 1].
+        """
+        if not self.significance:
+            return 1.0
+        return float(getattr(self, significance or "actionable"))
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
