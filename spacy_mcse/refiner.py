@@ -51,6 +51,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "attach_modifiers": True,
     "attach_assertion": True,
     "find_normal_statements": True,
+    "fix_spelling": True,
     "lexicons": None,
 }
 _REASON_OF_SETTING = {
@@ -96,6 +97,7 @@ def make_refiner(
     attach_modifiers: bool,
     attach_assertion: bool,
     find_normal_statements: bool,
+    fix_spelling: bool,
     lexicons: Optional[dict[str, str]],
 ) -> "EntityRefiner":
     """Build the component; see `EntityRefiner` for the settings."""
@@ -113,6 +115,7 @@ def make_refiner(
         attach_modifiers=attach_modifiers,
         attach_assertion=attach_assertion,
         find_normal_statements=find_normal_statements,
+        fix_spelling=fix_spelling,
         lexicons=lexicons,
     )
 
@@ -144,6 +147,8 @@ class EntityRefiner(ListsPipe):
     attach_modifiers (bool): Attach describing words, across "of", hyphens and lists.
     attach_assertion (bool): Attach negation and uncertainty.
     find_normal_statements (bool): Fill `doc._.normal_statements`.
+    fix_spelling (bool): Read a long word with one mistake as the word of the lists:
+        "cardiomegally". Offsets and `span.text` stay those of the report.
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
     RAISES (ValueError): E104 for a string in place of a list, E105 for an unknown list.
@@ -165,9 +170,10 @@ class EntityRefiner(ListsPipe):
         attach_modifiers: bool = True,
         attach_assertion: bool = True,
         find_normal_statements: bool = True,
+        fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
     ) -> None:
-        super().__init__(name, lexicons)
+        super().__init__(name, lexicons, fix_spelling)
         drops = {
             "drop_devices": drop_devices,
             "drop_procedures": drop_procedures,
@@ -184,6 +190,7 @@ class EntityRefiner(ListsPipe):
             "attach_modifiers": attach_modifiers,
             "attach_assertion": attach_assertion,
             "find_normal_statements": find_normal_statements,
+            "fix_spelling": fix_spelling,
         }
         self.steps = Steps(
             reasons=frozenset(_REASON_OF_SETTING[key] for key in drops if drops[key]),
