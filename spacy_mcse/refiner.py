@@ -16,6 +16,7 @@ from .errors import Errors, Warnings
 from .extensions import install_extensions
 from .filters import IGNORED
 from .lexicons import read_table
+from .linked import KnowledgeBases, given_category, labelled_category
 from .lists import ListsPipe
 from .normal import Normal, find_normal
 from .phrases import whole_phrase
@@ -117,6 +118,7 @@ def make_refiner(
         find_normal_statements=find_normal_statements,
         fix_spelling=fix_spelling,
         lexicons=lexicons,
+        nlp=nlp,
     )
 
 
@@ -151,6 +153,9 @@ class EntityRefiner(ListsPipe):
         "cardiomegally". Offsets and `span.text` stay those of the report.
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
+    nlp (Optional[Language]): The pipeline. Where one of its components is a linker such
+        as scispaCy's, the best concept of `span._.kb_ents` tells the category of a
+        span; else its label does, and for a label that says nothing its words.
     RAISES (ValueError): E104 for a string in place of a list, E105 for an unknown list.
     """
 
@@ -172,6 +177,7 @@ class EntityRefiner(ListsPipe):
         find_normal_statements: bool = True,
         fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
+        nlp: Optional[Language] = None,
     ) -> None:
         super().__init__(name, lexicons, fix_spelling)
         drops = {
@@ -197,6 +203,7 @@ class EntityRefiner(ListsPipe):
             modifiers=attach_modifiers,
             assertion=attach_assertion,
         )
+        self._knowledge_bases = KnowledgeBases(nlp)
         self._fingerprint: Optional[str] = None
         self._seen = 0
         self._matched = False
@@ -377,11 +384,14 @@ class EntityRefiner(ListsPipe):
 
     def _candidate(self, reading: Reading, span: Span) -> Candidate:
         start, end = reading.words.word_range(span.start, span.end)
-        category = self.vocabulary.labels.get(span.label_.upper(), TRUSTED)
         # The entity source names the concept in the span's id; ids of others mean
         # other things.
-        concept = span.id_ if span.kb_id_ == SOURCE_ID else ""
-        return Candidate(start, end, category, concept)
+        if span.kb_id_ == SOURCE_ID:
+            category, concept = labelled_category(span, self.vocabulary), span.id_
+        else:
+            bases, concept = self._knowledge_bases, ""
+            category = given_category(span, reading, bases)
+        return Candidate(start, end, TRUSTED if category is None else category, concept)
 
 
 def _record(reading: Reading, entity: Refined) -> dict[str, Any]:

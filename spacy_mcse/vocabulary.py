@@ -36,6 +36,7 @@ COLUMNS = {
     "word_classes": ("class", "terms"),
     "not_clinical": ("kind", "terms"),
     "labels": ("category", "labels"),
+    "semantic_types": ("type", "category", "name"),
     "sections": ("section", "headings"),
     "suffixes": ("suffix", "category", "exceptions"),
     "real_words": ("kind", "terms"),
@@ -163,6 +164,9 @@ class Vocabulary:
             label: row["category"]
             for row in tables["labels"]
             for label in split_terms(row["labels"])
+        }
+        self.semantic_types = {
+            row["type"]: row["category"] for row in tables["semantic_types"]
         }
         self.suffixes = tuple(
             (row["suffix"], row["category"], frozenset(split_terms(row["exceptions"])))
