@@ -18,6 +18,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "annotate_ents": True,
     "keep_ents": True,
     "noun_phrases": True,
+    "fix_spelling": True,
     "lexicons": None,
 }
 
@@ -34,6 +35,7 @@ def make_entity_source(
     annotate_ents: bool,
     keep_ents: bool,
     noun_phrases: bool,
+    fix_spelling: bool,
     lexicons: Optional[dict[str, str]],
 ) -> "EntitySource":
     """Build the component; see `EntitySource` for the settings."""
@@ -43,6 +45,7 @@ def make_entity_source(
         annotate_ents=annotate_ents,
         keep_ents=keep_ents,
         noun_phrases=noun_phrases,
+        fix_spelling=fix_spelling,
         lexicons=lexicons,
     )
 
@@ -56,6 +59,8 @@ class EntitySource(ListsPipe):
     keep_ents (bool): Entities that an NER before this one set become candidates too,
         and stay in `doc.ents`.
     noun_phrases (bool): Add unknown noun phrases; needs a parse, else adds none.
+    fix_spelling (bool): Read a long word with one mistake as the word of the lists:
+        "cardiomegally". Offsets and `span.text` stay those of the report.
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
     """
@@ -68,14 +73,16 @@ class EntitySource(ListsPipe):
         annotate_ents: bool = True,
         keep_ents: bool = True,
         noun_phrases: bool = True,
+        fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
     ) -> None:
-        super().__init__(name, lexicons)
+        super().__init__(name, lexicons, fix_spelling)
         self.cfg: dict[str, Any] = {
             "spans_key": spans_key,
             "annotate_ents": annotate_ents,
             "keep_ents": keep_ents,
             "noun_phrases": noun_phrases,
+            "fix_spelling": fix_spelling,
         }
 
     def __call__(self, doc: Doc) -> Doc:

@@ -1,4 +1,4 @@
-"""Base forms of English and Latin plurals, for pipelines without a lemmatizer."""
+"""English and Latin plurals and their base forms, without a lemmatizer."""
 
 from functools import lru_cache
 
@@ -22,6 +22,26 @@ _PLURALS = (
     ("s", ("",)),
 )
 _MIN_STEM = 3
+# (ending, plurals), the first that fits.
+_SINGULARS = (
+    ("itis", ("itides", "itises")),
+    ("sis", ("ses",)),
+    ("ax", ("axes", "aces")),
+    ("ix", ("ices",)),
+    ("ex", ("exes", "ices")),
+    ("us", ("uses", "i")),
+    ("um", ("ums", "a")),
+    ("nx", ("nxes", "nges")),
+    ("ma", ("mas", "mata")),
+    ("ra", ("ras", "rae")),
+    ("la", ("las", "lae")),
+    ("y", ("ies",)),
+    ("s", ("ses",)),
+    ("x", ("xes",)),
+    ("ch", ("ches",)),
+    ("sh", ("shes",)),
+    ("", ("s",)),
+)
 
 
 @lru_cache(maxsize=20_000)
@@ -38,3 +58,15 @@ def singulars(word: str) -> tuple[str, ...]:
             stem = word[: -len(ending)]
             return tuple(stem + replacement for replacement in replacements)
     return ()
+
+
+def plurals(noun: str) -> tuple[str, ...]:
+    """The regular plurals of a noun: "opacities", "pneumothoraxes, pneumothoraces".
+
+    noun (str): A lower-case noun in the singular.
+    """
+    ending, plurals = next(row for row in _SINGULARS if noun.endswith(row[0]))
+    if ending == "y" and noun[-2:-1] in tuple("aeiou"):
+        return (noun + "s",)
+    stem = noun.removesuffix(ending)
+    return tuple(stem + plural for plural in plurals)

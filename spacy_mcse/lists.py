@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Optional, Union
 
 import srsly
 from spacy.pipeline import Pipe
@@ -19,10 +19,13 @@ class ListsPipe(Pipe):
     name (str): Name in the pipeline.
     lexicons (Optional[Mapping[str, str]]): Paths by the name of the packaged list that
         they replace; read at first use, or brought by `from_disk` / `from_bytes`.
+    fix_spelling (bool): Read misspelt long words as the words of the lists.
     RAISES (ValueError): E105 for a list that the package does not have.
     """
 
-    def __init__(self, name: str, lexicons: Optional[Mapping[str, str]]) -> None:
+    def __init__(
+        self, name: str, lexicons: Optional[Mapping[str, str]], fix_spelling: bool
+    ) -> None:
         unknown = sorted(set(lexicons or {}) - set(COLUMNS))
         if unknown:
             raise ValueError(
@@ -34,6 +37,7 @@ class ListsPipe(Pipe):
                 )
             )
         self.name = name
+        self._fix_spelling = fix_spelling
         self._paths = dict(lexicons or {})
         self._texts: dict[str, str] = {}
         self._vocabulary: Optional[Vocabulary] = None
@@ -42,7 +46,7 @@ class ListsPipe(Pipe):
     def vocabulary(self) -> Vocabulary:
         """The packaged lists with the user's own in their places."""
         if self._vocabulary is None:
-            self._vocabulary = load_vocabulary(self._own_lists())
+            self._vocabulary = load_vocabulary(self._own_lists(), self._fix_spelling)
         return self._vocabulary
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
@@ -70,10 +74,6 @@ class ListsPipe(Pipe):
         self._texts = dict(srsly.msgpack_loads(data))
         self._vocabulary = None
         return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Workers build the vocabulary anew: cheaper than sending it.
-        return {**self.__dict__, "_texts": self._own_lists(), "_vocabulary": None}
 
     def _own_lists(self) -> dict[str, str]:
         for name, path in self._paths.items():

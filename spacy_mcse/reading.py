@@ -5,7 +5,9 @@ from typing import Optional
 
 from spacy.tokens import Doc
 
+from .inflection import singulars
 from .matching import Match
+from .spelling import SHORTEST, Spelling
 from .vocabulary import Cue, Term, Vocabulary
 from .words import Words, read_words, word_columns
 
@@ -95,6 +97,8 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     if last is not None and last[0] == content and last[1] is vocabulary:
         return last[2]
     words = read_words(doc, columns, vocabulary.last_words, vocabulary.first_words)
+    if vocabulary.spelling is not None:
+        _correct(words, vocabulary.spelling)
     n = len(words)
     reading = Reading(
         words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n
@@ -122,3 +126,15 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
                     reading.in_cue[at] = True
     _last = (content, vocabulary, reading)
     return reading
+
+
+def _correct(words: Words, spelling: Spelling) -> None:
+    """Put the words that were meant in the place of misspelt ones; offsets stay."""
+    for at, lower in enumerate(words.lower):
+        if len(lower) < SHORTEST - 1:
+            continue
+        meant = spelling.correct(lower)
+        if meant != lower:
+            words.lower[at] = meant
+            words.surface[at] = (meant,)
+            words.forms[at] = (meant, *singulars(meant))

@@ -16,6 +16,7 @@ from .errors import Errors, Warnings
 from .extensions import install_extensions
 from .filters import IGNORED
 from .lexicons import read_table
+from .linked import KnowledgeBases, given_category, labelled_category
 from .lists import ListsPipe
 from .normal import Normal, find_normal
 from .phrases import whole_phrase
@@ -53,6 +54,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "attach_modifiers": True,
     "attach_assertion": True,
     "find_normal_statements": True,
+    "fix_spelling": True,
     "lexicons": None,
 }
 _REASON_OF_SETTING = {
@@ -102,6 +104,7 @@ def make_refiner(
     attach_modifiers: bool,
     attach_assertion: bool,
     find_normal_statements: bool,
+    fix_spelling: bool,
     lexicons: Optional[dict[str, str]],
 ) -> "EntityRefiner":
     """Build the component; see `EntityRefiner` for the settings."""
@@ -121,7 +124,9 @@ def make_refiner(
         attach_modifiers=attach_modifiers,
         attach_assertion=attach_assertion,
         find_normal_statements=find_normal_statements,
+        fix_spelling=fix_spelling,
         lexicons=lexicons,
+        nlp=nlp,
     )
 
 
@@ -154,8 +159,13 @@ class EntityRefiner(ListsPipe):
     attach_modifiers (bool): Attach describing words, across "of", hyphens and lists.
     attach_assertion (bool): Attach negation and uncertainty.
     find_normal_statements (bool): Fill `doc._.normal_statements`.
+    fix_spelling (bool): Read a long word with one mistake as the word of the lists:
+        "cardiomegally". Offsets and `span.text` stay those of the report.
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
+    nlp (Optional[Language]): The pipeline. Where one of its components is a linker such
+        as scispaCy's, the best concept of `span._.kb_ents` tells the category of a
+        span; else its label does, and for a label that says nothing its words.
     RAISES (ValueError): E104 for a string in place of a list, E105 for an unknown list.
     """
 
@@ -177,9 +187,11 @@ class EntityRefiner(ListsPipe):
         attach_modifiers: bool = True,
         attach_assertion: bool = True,
         find_normal_statements: bool = True,
+        fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
+        nlp: Optional[Language] = None,
     ) -> None:
-        super().__init__(name, lexicons)
+        super().__init__(name, lexicons, fix_spelling)
         drops = {
             "drop_devices": drop_devices,
             "drop_procedures": drop_procedures,
@@ -198,12 +210,14 @@ class EntityRefiner(ListsPipe):
             "attach_modifiers": attach_modifiers,
             "attach_assertion": attach_assertion,
             "find_normal_statements": find_normal_statements,
+            "fix_spelling": fix_spelling,
         }
         self.steps = Steps(
             reasons=frozenset(_REASON_OF_SETTING[key] for key in drops if drops[key]),
             modifiers=attach_modifiers,
             assertion=attach_assertion,
         )
+        self._knowledge_bases = KnowledgeBases(nlp)
         self._fingerprint: Optional[str] = None
         self._seen = 0
         self._matched = False
@@ -384,11 +398,14 @@ class EntityRefiner(ListsPipe):
 
     def _candidate(self, reading: Reading, span: Span) -> Candidate:
         start, end = reading.words.word_range(span.start, span.end)
-        category = self.vocabulary.labels.get(span.label_.upper(), TRUSTED)
         # The entity source names the concept in the span's id; ids of others mean
         # other things.
-        concept = span.id_ if span.kb_id_ == SOURCE_ID else ""
-        return Candidate(start, end, category, concept)
+        if span.kb_id_ == SOURCE_ID:
+            category, concept = labelled_category(span, self.vocabulary), span.id_
+        else:
+            bases, concept = self._knowledge_bases, ""
+            category = given_category(span, reading, bases)
+        return Candidate(start, end, TRUSTED if category is None else category, concept)
 
 
 def _record(reading: Reading, entity: Refined) -> dict[str, Any]:

@@ -5,10 +5,12 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
+from .inflection import plurals, singulars
 from .lexicons import read_table, split_terms
 from .matching import TermMatcher
+from .spelling import Spelling
 
 FINDING, ANATOMY, DEVICE, PROCEDURE, CHEMICAL, OTHER = (
     "FINDING",
@@ -34,9 +36,32 @@ COLUMNS = {
     "word_classes": ("class", "terms"),
     "not_clinical": ("kind", "terms"),
     "labels": ("category", "labels"),
+    "semantic_types": ("type", "category", "name"),
     "sections": ("section", "headings"),
     "suffixes": ("suffix", "category", "exceptions"),
+    "real_words": ("kind", "terms"),
 }
+# Where the words stand that a misspelt word may be meant for; the nouns among them
+# have plurals.
+_NOUN_COLUMNS = {
+    "findings": ("concept", "terms"),
+    "anatomy": ("concept", "terms"),
+    "devices": ("concept", "terms"),
+    "procedures": ("concept", "terms"),
+    "abnormal_states": ("nouns",),
+}
+_WORD_COLUMNS = {
+    **_NOUN_COLUMNS,
+    "chemicals": ("concept", "terms"),
+    "abnormal_states": ("adjectives", "nouns"),
+    "normal_states": ("terms",),
+    "modifiers": ("terms",),
+    "cues": ("terms",),
+    "word_classes": ("terms",),
+    "not_clinical": ("terms",),
+}
+# Endings of last words of terms that have no plural: "dehydrated", "widening".
+_NO_NOUNS = ("ed", "ing", "ic")
 
 
 class Term(NamedTuple):
@@ -74,9 +99,10 @@ class Vocabulary:
     fingerprint (str): Hash of all lists; goes into the signature of a score.
     classes (dict[str, frozenset]): Closed word classes, single words.
     class_terms (dict[str, TermMatcher]): The same with several words.
+    spelling (Optional[Spelling]): What misspelt words stand for; None: not asked for.
     """
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Mapping[str, str], fix_spelling: bool = True) -> None:
         tables = {
             name: read_table(name, columns, texts.get(name))
             for name, columns in COLUMNS.items()
@@ -139,6 +165,9 @@ class Vocabulary:
             for row in tables["labels"]
             for label in split_terms(row["labels"])
         }
+        self.semantic_types = {
+            row["type"]: row["category"] for row in tables["semantic_types"]
+        }
         self.suffixes = tuple(
             (row["suffix"], row["category"], frozenset(split_terms(row["exceptions"])))
             for row in tables["suffixes"]
@@ -151,6 +180,12 @@ class Vocabulary:
         self.finding_concepts = frozenset(row["concept"] for row in tables["findings"])
         self._by_suffix: dict[str, str] = {}
         self.last_words, self.first_words = _edge_words(tables, self.classes)
+        self.spelling = _spelling(tables) if fix_spelling else None
+        self._made_of = dict(texts), fix_spelling
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Workers build the lists anew: cheaper than sending them.
+        return load_vocabulary, self._made_of
 
     def suffix_category(self, word: str) -> str:
         """The category that the ending of an unknown word tells, '' where none."""
@@ -216,19 +251,22 @@ def _edge_words(
     )
 
 
-def load_vocabulary(texts: Optional[Mapping[str, str]] = None) -> Vocabulary:
+def load_vocabulary(
+    texts: Optional[Mapping[str, str]] = None, fix_spelling: bool = True
+) -> Vocabulary:
     """The vocabulary; built once in a process for the same lists.
 
     texts (Optional[Mapping[str, str]]): The text of lists of the user's own by the
         name of the packaged list that they replace.
+    fix_spelling (bool): Read misspelt long words as the words of the lists.
     RAISES (ValueError): E106 for a malformed list.
     """
-    return _load(tuple(sorted((texts or {}).items())))
+    return _load(tuple(sorted((texts or {}).items())), bool(fix_spelling))
 
 
 @lru_cache(maxsize=8)
-def _load(texts: tuple[tuple[str, str], ...]) -> Vocabulary:
-    return Vocabulary(dict(texts))
+def _load(texts: tuple[tuple[str, str], ...], fix_spelling: bool) -> Vocabulary:
+    return Vocabulary(dict(texts), fix_spelling)
 
 
 def spelling_variants(term: str) -> list[str]:
@@ -238,6 +276,32 @@ def spelling_variants(term: str) -> list[str]:
         variants.append(" ".join(term.replace("/", " / ").split()))
         variants.append(" ".join(term.replace("/", " /").split()))
     return variants
+
+
+def _spelling(tables: Mapping[str, list[dict[str, str]]]) -> Spelling:
+    words = {
+        word for term in _cells(tables, _WORD_COLUMNS) for word in _single_words(term)
+    }
+    for term in _cells(tables, _NOUN_COLUMNS):
+        noun = _single_words(term)[-1]
+        if not noun.endswith(_NO_NOUNS) and not singulars(noun):
+            words.update(plurals(noun))
+    concepts = {term: value.concept for term, value in _terms(tables)}
+    return Spelling(words, _cells(tables, {"real_words": ("terms",)}), concepts)
+
+
+def _cells(
+    tables: Mapping[str, list[dict[str, str]]], columns: Mapping[str, tuple[str, ...]]
+) -> Iterable[str]:
+    """All terms of some columns."""
+    for name, names in columns.items():
+        for row in tables[name]:
+            for column in names:
+                yield from split_terms(row[column])
+
+
+def _single_words(term: str) -> list[str]:
+    return term.replace("/", " ").split() or [term]
 
 
 def _terms(tables: Mapping[str, list[dict[str, str]]]) -> Iterable[tuple[str, Term]]:

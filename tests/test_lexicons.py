@@ -59,6 +59,7 @@ LEAST_TERMS = {
     "procedures": 400,
     "modifiers": 900,
 }
+COPD = "chronic obstructive pulmonary disease"
 PLACEHOLDER = "{anatomy}"
 TERM = re.compile(r"[a-z0-9]+( [a-z0-9]+)*")
 
@@ -240,3 +241,29 @@ def test_suffix_exceptions_have_the_suffix():
         for word in split_terms(row["exceptions"]):
             assert word.endswith(row["suffix"]), row
             assert " " not in word, row
+
+
+@pytest.mark.parametrize(
+    ("text", "concepts"),
+    [
+        ("Tiny PTX. CHF.", ["pneumothorax", "congestive heart failure"]),
+        ("LLL PNA and RUL GGO.", ["pneumonia", "ground glass opacity"]),
+        ("ILD. COPD.", ["interstitial lung disease", COPD]),
+        ("Cardiac enlargement.", ["cardiomegaly"]),
+        ("The cardiothoracic ratio is increased.", ["cardiomegaly"]),
+        ("Mediastinal LAD.", ["mediastinal lymphadenopathy"]),
+        ("No LAD.", ["lymphadenopathy"]),
+        ("Calcified proximal LAD.", ["coronary artery calcification"]),
+        ("Mild PVC.", ["vascular congestion"]),
+        ("Frequent PVCs.", ["premature ventricular contraction"]),
+        ("Blunted left CP angle.", ["blunted costophrenic angle"]),
+        ("Pulmonary oedema.", ["pulmonary edema"]),
+        ("Haemothorax. Haemorrhage.", ["hemothorax", "hemorrhage"]),
+        ("Degenerative disk disease.", ["degenerative disc disease"]),
+        ("Pulmonary haemorrhage.", ["pulmonary hemorrhage"]),
+        ("Calcified left hilar tumour.", ["tumor"]),
+        ("ETT, PICC, NGT, AICD and Dobhoff tube in place.", []),
+    ],
+)
+def test_abbreviations_and_spellings_share_the_concept(nlp, text, concepts):
+    assert [e._.concept for e in nlp(text)._.clinical_entities] == concepts

@@ -154,7 +154,7 @@ def test_core_requirements_are_spacy_and_numpy() -> None:
     ]
 
 
-def test_licences_of_what_the_vectors_are_made_from_are_packaged() -> None:
+def test_licences_of_what_lists_and_vectors_are_made_from_are_packaged() -> None:
     parser = configparser.ConfigParser()
     parser.read(ROOT / "setup.cfg", "utf8")
     patterns = parser["metadata"]["license_files"].split()
@@ -163,13 +163,19 @@ def test_licences_of_what_the_vectors_are_made_from_are_packaged() -> None:
         for pattern in patterns
         for path in ROOT.glob(pattern)
     }
-    assert set(texts) == {"LICENSE", "Apache-2.0.txt", "WordNet-3.0.txt"}
+    assert set(texts) == {
+        "LICENSE",
+        "Apache-2.0.txt",
+        "SCOWL.txt",
+        "WordNet-3.0.txt",
+    }
     for part in (
         "WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved.",
         'THIS SOFTWARE AND DATABASE IS PROVIDED "AS IS"',
         "LICENSEE agrees to preserve same.",
     ):
         assert part in texts["WordNet-3.0.txt"]
+    assert "The collective work is Copyright 2000-2011 by Kevin" in texts["SCOWL.txt"]
     assert "Apache License Version 2.0, January 2004" in texts["Apache-2.0.txt"]
 
 
