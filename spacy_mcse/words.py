@@ -388,7 +388,9 @@ def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
     if before == ":" or kinds[at - 1].is_space:
         return True
     following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
-    return following == ")" and before not in ("(", "x", "of")
+    if before == "(":  # "(2) Nodule", but not "on image (2) there is ..."
+        return following == ")" and at + 2 < len(kinds) and kinds[at + 2].is_title
+    return following == ")" and before not in ("x", "of")
 
 
 def _is_alone_in_brackets(kinds: Sequence[WordType], at: int) -> bool:
