@@ -438,6 +438,7 @@ GIVEN: dict[str, list[tuple[str, list[str]]]] = {
     # words with the letters of a cue
     "PC-032": [
         ("The <e>nodule</e> is seen.", ["nodule"]),
+        ("The <e>nodular lesion</e> is seen.", ["nodular lesion"]),
         ("<e>Abnormality</e> at the left base.", ["Abnormality"]),
         ("<e>Noncalcified nodule</e>.", ["Noncalcified nodule"]),
         ("<e>Adenopathy</e> and <e>congestion</e>.", ["Adenopathy", "congestion"]),
@@ -754,6 +755,11 @@ def test_pc_034_no_sentence_is_empty(nlp: Language, text: str) -> None:
         any(words.is_word[at] for at in range(start, end))
         for start, end in words.sentences
     )
+
+
+def test_pc_032_a_normal_variant_is_not_denied(nlp: Language) -> None:
+    doc = refine_spans(nlp, "A normal variant.", [("normal variant", "FINDING")])
+    assert not any(entity._.negated for entity in doc._.clinical_entities)
 
 
 def test_pc_037_an_impression_with_a_slip_is_normal(nlp: Language) -> None:
