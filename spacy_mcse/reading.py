@@ -7,6 +7,7 @@ from spacy.tokens import Doc
 
 from .inflection import singulars
 from .matching import Match
+from .sections import Section, find_sections
 from .spelling import SHORTEST, Spelling
 from .vocabulary import Cue, Term, Vocabulary
 from .words import Words, read_words, word_columns
@@ -28,6 +29,7 @@ class Reading:
     in_cue (list[bool]): Word belongs to a cue that decides an assertion.
     history_ending (set): Words before which a cue of history ends: "history of".
     told_apart (set): Sentences with a cue of history or of what was only looked for.
+    sections (list[Section]): The sections of the report.
     """
 
     words: Words
@@ -40,6 +42,7 @@ class Reading:
     in_cue: list[bool]
     history_ending: set[int] = field(default_factory=set)
     told_apart: set[int] = field(default_factory=set)
+    sections: list[Section] = field(default_factory=list)
 
     def sentence(self, at: int) -> tuple[int, int]:
         """Start and end word of the sentence of a word."""
@@ -96,13 +99,21 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     last = _last
     if last is not None and last[0] == content and last[1] is vocabulary:
         return last[2]
-    words = read_words(doc, columns, vocabulary.last_words, vocabulary.first_words)
+    sections = find_sections(doc.text, vocabulary.sections)
+    words = read_words(
+        doc,
+        columns,
+        vocabulary.last_words,
+        vocabulary.first_words,
+        [section.end_char for section in sections[:-1]],
+    )
     if vocabulary.spelling is not None:
         _correct(words, vocabulary.spelling)
     n = len(words)
     reading = Reading(
         words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n
     )
+    reading.sections = sections
     forms = words.forms
     for start, end in words.sentences:
         for term in vocabulary.terms.all(forms, start, end):

@@ -31,7 +31,7 @@ from .refining import (
     head_concept,
     refine,
 )
-from .sections import NO_SECTION, counted_ranges, find_sections
+from .sections import NO_SECTION, counted_ranges
 from .vocabulary import COLUMNS, OTHER
 
 FACTORY = "mcse_entity_refiner"
@@ -249,9 +249,7 @@ class EntityRefiner(ListsPipe):
         """
         reading = read(doc, self.vocabulary)
         spans = self._spans_in(doc)
-        counted = _counted_words(
-            reading, self.vocabulary.sections, self.cfg["sections"]
-        )
+        counted = _counted_words(reading, self.cfg["sections"])
         candidates = [self._candidate(reading, span) for span in spans]
         entities, dropped = refine(reading, candidates, self.steps, counted.__getitem__)
         normal = find_normal(reading) if self.cfg["find_normal_statements"] else []
@@ -420,14 +418,12 @@ def _record(reading: Reading, entity: Refined) -> dict[str, Any]:
     }
 
 
-def _counted_words(
-    reading: Reading, headings: Mapping[str, str], sections: Optional[Sequence[str]]
-) -> list[bool]:
+def _counted_words(reading: Reading, sections: Optional[Sequence[str]]) -> list[bool]:
     """For each word whether it stands in a section that counts."""
     words = reading.words
     if sections is None or not len(words):
         return [True] * len(words)
-    found = find_sections(words.text, headings)
+    found = reading.sections
     if len(found) == 1 and found[0].name == NO_SECTION:
         return [True] * len(words)
     ranges = counted_ranges(words.text, found, sections)

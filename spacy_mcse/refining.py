@@ -149,6 +149,10 @@ def assess(
     )
 
 
+# Behind a finding in the span of an NER: "effusion has resolved", "mass is present".
+_BEHIND = ("copula", "finite_verb", "noticed", "determiner", "preposition")
+
+
 def given_phrase(reading: Reading, start: int, end: int) -> Phrase:
     """The phrase of a span as it was given, without cues and articles at its edges."""
     start, end = _trim(reading, start, end)
@@ -189,7 +193,8 @@ def _heads(reading: Reading, candidate: Candidate) -> list[tuple[Phrase, str, st
     if start >= end:
         return []
     label = candidate.label
-    predicate = _predicate(reading, start, end) if label == FINDING else None
+    may_find = label in (FINDING, DECIDE_BY_WORDS, TRUSTED)
+    predicate = _predicate(reading, start, end) if may_find else None
     if predicate is not None:
         phrase = Phrase(start, end, start, end, predicate=predicate)
         return [(phrase, FINDING, candidate.concept)]
@@ -311,9 +316,30 @@ def _trim(reading: Reading, start: int, end: int) -> tuple[int, int]:
         )
     ):
         start += 1
-    while end > start and not words.is_word[end - 1]:
+    while end > start and _is_edge(reading, start, end):
         end -= 1
     return start, end
+
+
+def _is_edge(reading: Reading, start: int, end: int) -> bool:
+    """Whether the last word of a span only says what is said of it: "... not seen"."""
+    last = end - 1
+    if not reading.words.is_word[last]:
+        return True
+    if last == start or reading.term_of[last] is not None:
+        return False
+    if not reading.in_cue[last] and not any(
+        reading.is_class(last, name) for name in _BEHIND
+    ):
+        return False
+    # Of a structure it may be the finding itself: "costophrenic angle not seen".
+    states, forms = reading.vocabulary.states, reading.words.forms
+    return not any(
+        reading.category(start) == ANATOMY
+        and (match := states.longest(forms, at, end)) is not None
+        and match.end == end
+        for at in range(start, end)
+    )
 
 
 def _without_overlaps(

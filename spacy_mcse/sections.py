@@ -25,22 +25,27 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
     """Cut a report at its headings.
 
     A heading is a known phrase with a colon at the start of the text, of a line or of
-    a sentence, or alone on its line in capitals. One wrong letter is forgiven in long
-    headings ("IMPRESION:", "NDICATION:").
+    a sentence, or alone on its line in capitals. One slip is forgiven in long headings
+    ("IMPRESION:", "NDICATION:", "FIDNINGS:"). In texts whose line breaks were lost a
+    heading in capitals also stands amid a line ("Cough FINDINGS: Clear").
 
     text (str): The report.
     headings (Mapping[str, str]): Heading in lower case to the section's name.
     RETURNS (list[Section]): In order, from the first to the last character.
     """
+    known = _frozen(headings)
     marks = []
     for match in _HEADING.finditer(text):
         words = match.group("colon") or match.group("line")
-        name = _section_name(" ".join(words.lower().split()), _frozen(headings))
+        name = _section_name(" ".join(words.lower().split()), known)
         if name:
             marks.append((match.start(), match.end(), name))
+    marks += _amid_lines(text, known)
     sections = []
     start, current = 0, NO_SECTION
-    for mark_start, mark_end, name in marks:
+    for mark_start, mark_end, name in sorted(marks):
+        if mark_start < start:
+            continue  # found twice
         if mark_start > start or current:
             sections.append(Section(current, start, mark_start))
         start, current = mark_end, name
@@ -50,11 +55,44 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
 
 # At most five words: longer headings do not occur, and the search stays linear.
 _HEADING = re.compile(
-    r"(?:^|(?<=\n)|(?<=[.!?:;] )|(?<=[.!?:;]  ))[ \t]*(?:"
+    r"(?:^|(?<=\n)|(?<=[.!?:;]))[ \t]*(?:"
     r"(?P<colon>[A-Za-z][A-Za-z/&]*(?:[ \t][A-Za-z/&]+){0,4})[ \t]?:"
     r"|(?P<line>[A-Z][A-Z/&]*(?:[ \t][A-Z/&]+){0,4})[ \t]*(?=\r?\n)"
     r")"
 )
+
+
+# Amid a line only capitals tell a heading from "other findings: ...".
+_CAPITALS = re.compile(r"(?<![A-Za-z/&])[A-Z][A-Z/&]*(?:[ \t]+[A-Z/&]+){0,4}[ \t]?:")
+_CAPITALISED = re.compile(r"(?<=[a-z0-9)_] )[A-Z][a-z]{5,}[ \t]?:")
+_IN_SMALL_LETTERS = re.compile(r"[a-z]{4}")
+
+
+def _amid_lines(
+    text: str, headings: tuple[tuple[str, str], ...]
+) -> list[tuple[int, int, str]]:
+    """Headings with no full stop in front: start, end and name of the section.
+
+    Behind other words in capitals ("with COPD FINDINGS:") and in "Cough Findings:" only
+    the name of a section itself is a heading: "PRIOR EXAM:" and "Study:" are none.
+    """
+    if _IN_SMALL_LETTERS.search(text) is None:
+        return []
+    names = {name for _, name in headings}
+    marks = []
+    for match in _CAPITALS.finditer(text):
+        words = match[0][:-1].lower().split()
+        name = _section_name(" ".join(words), headings)
+        if name:
+            marks.append((match.start(), match.end(), name))
+        elif words[-1] in names:
+            start = match.start() + match[0].lower().rindex(words[-1])
+            marks.append((start, match.end(), words[-1]))
+    for match in _CAPITALISED.finditer(text):
+        word = match[0][:-1].strip().lower()
+        if word in names:
+            marks.append((match.start(), match.end(), word))
+    return marks
 
 
 def counted_ranges(
@@ -106,11 +144,14 @@ def _section_name(heading: str, headings: tuple[tuple[str, str], ...]) -> str:
 
 
 def _one_slip(a: str, b: str) -> bool:
-    """Whether one letter added, left out or changed makes one word of the other."""
+    """Whether one letter too many, too few or wrong, or two letters in wrong order."""
     if abs(len(a) - len(b)) > 1:
         return False
     short, long = sorted((a, b), key=len)
     at = next((i for i in range(len(short)) if short[i] != long[i]), len(short))
     if len(short) == len(long):
-        return short[at + 1 :] == long[at + 1 :]
+        swapped = short[at : at + 2] == long[at : at + 2][::-1]
+        return short[at + 1 :] == long[at + 1 :] or (
+            swapped and short[at + 2 :] == long[at + 2 :]
+        )
     return short[at:] == long[at + 1 :]

@@ -173,6 +173,7 @@ def read_words(
     columns: NDArray[np.uint64],
     last_words: Set[str] = frozenset(),
     first_words: Set[str] = frozenset(),
+    breaks: Sequence[int] = (),
 ) -> Words:
     """Read the words of a Doc, in one pass.
 
@@ -181,6 +182,8 @@ def read_words(
     last_words (Set[str]): Words with which a statement may end, and
     first_words (Set[str]): with which one may begin: between the two a capital
         letter ends a sentence that has no full stop.
+    breaks (Sequence[int]): Offsets where a sentence ends whatever stands there, in
+        order: in front of headings.
     RETURNS (Words): The words; nothing is written.
     """
     strings = doc.vocab.strings
@@ -202,8 +205,12 @@ def read_words(
     by_lines = not any(kind.ends_sentence for kind in kinds)
     after_newline = True
     start = 0
+    ahead = list(reversed(breaks))
     for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
+        while ahead and offsets[i + 1] > ahead[-1]:
+            start = _close(words, start)
+            ahead.pop()
         if kind.is_space:
             after_newline = after_newline or kind.line_breaks > 0
             if kind.line_breaks > 1 or (
@@ -381,7 +388,9 @@ def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
     if before == ":" or kinds[at - 1].is_space:
         return True
     following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
-    return following == ")" and before not in ("(", "x", "of")
+    if before == "(":  # "(2) Nodule", but not "on image (2) there is ..."
+        return following == ")" and at + 2 < len(kinds) and kinds[at + 2].is_title
+    return following == ")" and before not in ("x", "of")
 
 
 def _is_alone_in_brackets(kinds: Sequence[WordType], at: int) -> bool:

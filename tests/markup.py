@@ -20,9 +20,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from spacy_mcse.data import ATTRIBUTES
+from spacy_mcse.refiner import EntityRefiner
 
 _MARK = re.compile(r"<e(?P<says>[^>]*)>(?P<text>.*?)</e>", re.DOTALL)
 _SAYS = re.compile(r"(\w+)=(?:\"([^\"]*)\"|(\S+))")
@@ -109,3 +111,16 @@ def check_markup(doc: Doc, marked: list[Marked]) -> None:
     """Assert that a Doc has exactly the marked entities, as they are marked."""
     entities = doc._.clinical_entities
     assert found(entities, marked) == expected(marked), doc._.dropped_entities
+
+
+def refine_spans(nlp: Language, text: str, spans: list[tuple[str, str]]) -> Doc:
+    """A text with entities (words, label) as some NER gave them, refined."""
+    doc = nlp.make_doc(text)
+    found = []
+    for words, label in spans:
+        start = text.index(words)
+        span = doc.char_span(start, start + len(words), label=label)
+        assert span is not None
+        found.append(span)
+    doc.spans["given"] = found
+    return EntityRefiner("other", spans_in="given")(doc)

@@ -1,5 +1,6 @@
 """What the rules make of report language: tables of marked sentences, see markup.py.
 
+More of them, by the faults that others reported, stand in test_public_cases.py.
 All sentences are written for these tests.
 """
 
@@ -12,8 +13,6 @@ from spacy.tokens import Doc, Span
 from spacy_mcse.data import ASSERTIONS, ATTRIBUTES, LABELS
 
 LISTS = [
-    "No <e a=absent cue=No>effusion</e>, <e a=absent cue=No>mass</e>, or "
-    "<e a=absent cue=No>nodule</e>.",
     "There is no <e a=absent>pneumothorax</e>, <e a=absent>pleural effusion</e> or "
     "<e a=absent>focal consolidation</e>.",
     "No <e a=absent>pneumothorax</e>/<e a=absent>effusion</e>.",
@@ -39,7 +38,6 @@ LISTS = [
 ]
 
 SCOPE_ENDS = [
-    "No <e a=absent>effusion</e> but <e>mild edema</e>.",
     "No <e a=absent>effusion</e>; <e>mild edema</e>.",
     "No <e a=absent>effusion</e>. <e>Mild edema</e>.",
     "No <e a=absent>effusion</e>, however there is <e>mild edema</e>.",
@@ -92,7 +90,6 @@ BEHIND = [
 ]
 
 BEFORE = [
-    "No history of <e a=absent>heart failure</e>.",
     "Without evidence of <e a=absent>edema</e>.",
     "No evidence of <e a=absent>pulmonary edema</e> or "
     "<e a=absent>pleural effusion</e>.",
@@ -189,14 +186,12 @@ UNCERTAIN = [
 ]
 
 PRESENT = [
-    "<e>Pulmonary venous congestion</e>.",
     "The study is notable for <e>edema</e>.",
     "There is <e>mild edema</e> now.",
     "Known <e>scoliosis</e>.",
     "Nothing has changed except the <e>effusion</e>, which is larger.",
     "<e>Noncalcified nodule</e> at the left base.",
     "Again seen is a <e>left effusion</e>.",
-    "<e>Left effusion</e>. No <e a=absent>right effusion</e>.",
     "A <e>mass</e> is present.",
     "<e>Mass</e> at the left base.",
     "A <e>lesion</e> is seen in the left lung.",
@@ -367,16 +362,13 @@ FORMS = [
     "1. <e>Edema</e>.\n2. No <e a=absent>pneumothorax</e>.\n3. <e>Effusion</e>.",
     "1) <e>Edema</e> 2) No <e a=absent>pneumothorax</e>",
     "(1) <e>Edema</e>. (2) No <e a=absent>pneumothorax</e>.",
-    "1. <e>Edema</e>. 2. No <e a=absent>mass</e>. 3. <e>Edema</e> unchanged.",
     "XXXX old man with <e>effusion</e>. No XXXX <e a=absent>pneumothorax</e>.",
     "Compared to XXXX, the <e change=worse>left effusion</e> is larger.",
     "Reported to ___ at ___. <e>Effusion</e>.",
     "Dr. [**Last Name (un) 123**] was told of the <e>left effusion</e>.",
     "[**2101-3-4**]: <e>edema</e>.",
-    "No <e a=absent>effusion</e>.\n<e>Edema</e>.",
     "No <e a=absent>effusion</e>\n\n<e>Edema</e>",
     "No <e a=absent>effusion</e>\n<e>Edema</e>",
-    "<e>Rib\nnotching</e> is noted.",
     "No <e a=absent>effusion</e>.<e>Mild edema</e>.No <e a=absent>fracture</e>.",
     "\t<e>Edema</e>\t.",
     "<e>Nodule</e>. <e>Effusion</e>. <e>Edema</e>.",
@@ -515,65 +507,6 @@ def _refined(nlp: Language, doc: Doc, **settings: object) -> Doc:
         given = component(given)
     refiner = EntityRefiner("other", spans_in="mcse_candidates", **settings)
     return refiner(given)
-
-
-def _with_spans(nlp: Language, text: str, spans: list[tuple[str, str]]) -> Doc:
-    """A text with entities as some NER gave them, refined."""
-    from spacy_mcse.refiner import EntityRefiner
-
-    doc = nlp.make_doc(text)
-    found = []
-    for words, label in spans:
-        start = text.index(words)
-        span = doc.char_span(start, start + len(words), label=label)
-        assert span is not None
-        found.append(span)
-    doc.spans["given"] = found
-    return EntityRefiner("other", spans_in="given")(doc)
-
-
-def test_lone_adjectives_of_an_ner_all_go(nlp: Language) -> None:
-    doc = _with_spans(
-        nlp,
-        "patchy bilateral new edema",
-        [("patchy", "E"), ("bilateral", "E"), ("new", "E"), ("edema", "E")],
-    )
-    assert [e._.concept for e in doc._.clinical_entities] == ["pulmonary edema"]
-    dropped = {item["text"]: item["reason"] for item in doc._.dropped_entities}
-    assert set(dropped) == {"patchy", "bilateral", "new"}
-    assert set(dropped.values()) <= {"single_adjective", "change_only"}
-
-
-def test_what_an_ner_gives_goes_with_a_reason(nlp: Language) -> None:
-    text = "Partial resolution of left apical opacity; please correlate clinically."
-    words = ["Partial", "resolution", "left apical opacity", "correlate", "clinically"]
-    doc = _with_spans(nlp, text, [(word, "ENTITY") for word in words])
-    (entity,) = doc._.clinical_entities
-    assert entity.text == "left apical opacity"
-    assert [item["value"] for item in entity._.attributes["change"]] == ["better"]
-    dropped = {item["text"]: item["reason"] for item in doc._.dropped_entities}
-    assert set(dropped) == {"Partial", "resolution", "correlate", "clinically"}
-    assert all(dropped.values())
-
-
-@pytest.mark.parametrize("label", ["ENTITY", "DISEASE", "FINDING", "PROBLEM"])
-def test_a_cue_within_the_span_of_an_ner_is_cut_off(nlp: Language, label: str) -> None:
-    text = "Stable cardiomegaly with no effusion and edema."
-    doc = _with_spans(
-        nlp, text, [("cardiomegaly", label), ("no effusion", label), ("edema", label)]
-    )
-    first, second, third = doc._.clinical_entities
-    assert first._.assertion == "present"
-    assert [item["value"] for item in first._.attributes["change"]] == ["stable"]
-    assert (second.text, second._.assertion) == ("effusion", "absent")
-    assert second._.mcse_text == "no effusion"
-    assert (third._.assertion, third._.mcse_text) == ("absent", "no edema")
-
-
-@pytest.mark.parametrize("word", ["nodule", "normal variant", "nodular lesion"])
-def test_letters_no_are_no_cue(nlp: Language, word: str) -> None:
-    doc = _with_spans(nlp, f"The {word} is seen.", [(word, "FINDING")])
-    assert [e._.assertion for e in doc._.clinical_entities] in (["present"], [])
 
 
 def test_general_cases_of_the_switches(nlp: Language) -> None:
@@ -746,25 +679,6 @@ def test_every_value_is_of_its_kind(nlp: Language) -> None:
 def _check_place(doc: Doc, item: dict | None) -> None:
     if item is not None:
         assert doc.text[item["start_char"] : item["end_char"]] == item["text"]
-
-
-def test_offsets_count_from_the_start_of_the_report(nlp: Language) -> None:
-    text = "Heart is big. Lungs are clear. No edema."
-    entity = nlp(text)._.clinical_entities[-1]
-    assert entity._.cue == {"text": "No", "start_char": 31, "end_char": 33}
-
-
-def test_cues_of_neither_and_nor(nlp: Language) -> None:
-    first, second = nlp("Neither edema nor consolidation.")._.clinical_entities
-    assert first._.cue == {"text": "Neither", "start_char": 0, "end_char": 7}
-    assert second._.cue == {"text": "nor", "start_char": 14, "end_char": 17}
-
-
-def test_the_same_words_twice_are_told_apart(nlp: Language) -> None:
-    first, second = nlp("Left effusion. No right effusion.")._.clinical_entities
-    assert (first._.assertion, second._.assertion) == ("present", "absent")
-    mentions = nlp("Edema. Edema. Edema.")._.clinical_entities
-    assert [span.start_char for span in mentions] == [0, 7, 14]
 
 
 def test_a_label_change_of_the_ner_changes_no_ents(nlp: Language) -> None:
