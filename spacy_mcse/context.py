@@ -147,7 +147,8 @@ def _after(reading: Reading, start: int, end: int, last: int) -> Optional[Found]
                 at = cue.end
                 continue
             forward = meaning_of(cue, "forward")
-            if forward is not None and cue.end == last and at == end:
+            behind = at == end or (at == end + 1 and words.lower[end] == ",")
+            if forward is not None and cue.end == last and behind:
                 # "Effusion: no", with nothing behind that it could speak of.
                 return Found(forward.polarity, cue.start, cue.end)
             return None

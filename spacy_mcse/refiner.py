@@ -136,6 +136,7 @@ class Refinement:
 
     reading: Reading
     entities: list[Refined]
+    devices: list[Refined]
     dropped: list[Dropped]
     normal: list[Normal]
 
@@ -251,20 +252,18 @@ class EntityRefiner(ListsPipe):
         spans = self._spans_in(doc)
         counted = _counted_words(reading, self.cfg["sections"])
         candidates = [self._candidate(reading, span) for span in spans]
-        entities, dropped = refine(reading, candidates, self.steps, counted.__getitem__)
+        entities, devices, dropped = refine(
+            reading, candidates, self.steps, counted.__getitem__
+        )
         normal = find_normal(reading) if self.cfg["find_normal_statements"] else []
         normal = [statement for statement in normal if counted[statement.start]]
-        return Refinement(reading, entities, dropped, normal)
+        return Refinement(reading, entities, devices, dropped, normal)
 
     def set_annotations(self, doc: Doc, refinement: Refinement) -> None:
         """Write a refinement on its Doc: span groups with records, nothing else."""
         words = refinement.reading.words
-        spans, records = [], []
-        for number, entity in enumerate(refinement.entities):
-            start, end = words.token_range(entity.phrase.start, entity.phrase.end)
-            key = f"e{number}"
-            spans.append(Span(doc, start, end, entity.category, span_id=key))
-            records.append({"id": key, **_record(refinement.reading, entity)})
+        spans, records = self._located(doc, refinement, refinement.entities, "e")
+        devices = self._located(doc, refinement, refinement.devices, "d")
         dropped = [
             {
                 "label": OTHER if item.category == IGNORED else item.category,
@@ -291,8 +290,30 @@ class EntityRefiner(ListsPipe):
                 }
             )
         write_entities(
-            doc, spans, records, dropped, normal, normal_records, self.fingerprint
+            doc,
+            spans,
+            records,
+            dropped,
+            normal,
+            normal_records,
+            self.fingerprint,
+            *devices,
         )
+
+    def _located(
+        self, doc: Doc, refinement: Refinement, found: Sequence[Refined], letter: str
+    ) -> tuple[list[Span], list[dict[str, Any]]]:
+        """The spans of entities or devices, and one record for each."""
+        reading = refinement.reading
+        spans, records = [], []
+        for number, entity in enumerate(found):
+            start, end = reading.words.token_range(
+                entity.phrase.start, entity.phrase.end
+            )
+            key = f"{letter}{number}"
+            spans.append(Span(doc, start, end, entity.category, span_id=key))
+            records.append({"id": key, **_record(reading, entity)})
+        return spans, records
 
     def assess(self, doc: Doc, spans: Iterable[Span]) -> list[dict[str, Any]]:
         """Assess given spans without filtering and without changing the Doc.
@@ -408,6 +429,7 @@ class EntityRefiner(ListsPipe):
 
 def _record(reading: Reading, entity: Refined) -> dict[str, Any]:
     cue = entity.assertion.cue
+    vocabulary = reading.vocabulary
     return {
         "assertion": entity.assertion.value,
         "cue": reading.words.located(*cue) if cue is not None else None,
@@ -415,6 +437,8 @@ def _record(reading: Reading, entity: Refined) -> dict[str, Any]:
         "mcse_text": entity.mcse_text,
         "concept": entity.concept,
         "known": entity.known,
+        "significance": vocabulary.significance.get(entity.concept, ""),
+        "families": sorted(vocabulary.families.get(entity.concept, ())),
     }
 
 

@@ -11,7 +11,7 @@ from .data import ABSENT, PRESENT
 from .filters import IGNORED, REASONS
 from .phrases import LONGEST_PHRASE, Phrase, coordinated, whole_phrase
 from .reading import Reading
-from .vocabulary import ANATOMY, FINDING, OTHER
+from .vocabulary import ANATOMY, DEVICE, FINDING, OTHER
 from .wording import concept_of, mcse_text, narrowed_concept
 
 DECIDE_BY_WORDS = "?"
@@ -69,14 +69,15 @@ def refine(
     candidates: Sequence[Candidate],
     steps: Steps,
     counts: Callable[[int], bool],
-) -> tuple[list[Refined], list[Dropped]]:
+) -> tuple[list[Refined], list[Refined], list[Dropped]]:
     """Filter candidates and attach what describes them.
 
     reading (Reading): The marked words.
     candidates (Sequence[Candidate]): Possible entities; the label may be of any NER.
     steps (Steps): The steps that are on.
     counts (Callable): Whether the word at an index is in a section that counts.
-    RETURNS (tuple): Entities and dropped candidates, each in text order.
+    RETURNS (tuple): Entities, devices and dropped candidates, each in text order.
+        Devices that are dropped from the entities are among both of the others.
     """
     dropped: list[Dropped] = []
     heads: list[tuple[Phrase, str, str]] = []
@@ -90,6 +91,7 @@ def refine(
                 heads.append((phrase, category, concept))
     heads = _without_overlaps(heads, dropped)
     entities: list[Refined] = []
+    devices: list[Refined] = []
     for index, (phrase, category, concept) in enumerate(heads):
         if steps.modifiers:
             floor, ceiling = _room(reading, heads, index)
@@ -106,6 +108,8 @@ def refine(
             dropped.append(
                 Dropped(phrase.head_start, phrase.head_end, category, reason)
             )
+            if category == DEVICE and reason == "device":
+                devices.append(assess(reading, phrase, category, concept, steps))
             continue
         category = OTHER if category == IGNORED else category
         if steps.modifiers:
@@ -120,8 +124,9 @@ def refine(
         if d.reason != "anatomy" or not covered.issuperset(range(d.start, d.end))
     ]
     entities.sort(key=_entity_position)
+    devices.sort(key=_entity_position)
     dropped.sort(key=_dropped_position)
-    return entities, dropped
+    return entities, devices, dropped
 
 
 def assess(

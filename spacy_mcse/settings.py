@@ -10,10 +10,17 @@ from typing import Any
 from .data import Embedding
 from .errors import Errors
 
+# Classes of clinical significance, each with a weight.
+SIGNIFICANCES = ("urgent", "actionable", "minor", "expected")
+HIGHEST_WEIGHT = 10
+
 
 @dataclass(frozen=True)
 class ScoreSettings:
-    """Parameters of the calibrated score; factors are in [0, 1], 1 costs nothing.
+    """Parameters of the calibrated score.
+
+    Factors and similarities are in [0, 1], where 1 costs nothing; weights are in
+    [0, 10], and only their ratios matter.
 
     min_similarity (float): Calibrated similarity of concepts below this counts as 0.
     family (float): Similarity of two concepts of one family of the word lists:
@@ -54,8 +61,8 @@ class ScoreSettings:
     count_missing: float = 0.97
     count_wrong: float = 0.9
     significance: bool = True
-    urgent: float = 1.0
-    actionable: float = 0.8
+    urgent: float = 1.5
+    actionable: float = 1.0
     minor: float = 0.5
     expected: float = 0.3
     devices: float = 0.5
@@ -67,7 +74,9 @@ class ScoreSettings:
                 valid, allowed = isinstance(value, bool), "true, false"
             else:
                 valid = isinstance(value, (int, float)) and not isinstance(value, bool)
-                valid, allowed = valid and 0 <= value <= 1, "numbers from 0 to 1"
+                highest = HIGHEST_WEIGHT if name in SIGNIFICANCES else 1
+                valid = valid and 0 <= value <= highest
+                allowed = f"numbers from 0 to {highest}"
             if valid and name.endswith("_wrong"):
                 missing = name.replace("_wrong", "_missing")
                 valid = value <= getattr(self, missing)
@@ -98,7 +107,7 @@ class ScoreSettings:
         """Weight of a finding by its significance; unknown ones are actionable.
 
         significance (str): A class of significance.tsv, or ''.
-        RETURNS (float): In [0, 1].
+        RETURNS (float): In [0, HIGHEST_WEIGHT].
         """
         if not self.significance:
             return 1.0

@@ -79,6 +79,8 @@ _CONTRACTION = re.compile(
     r"^(is|are|was|were|does|do|did|has|have|had|could|would|should|ca)(n'?t)$"
 )
 _STOP = "."
+# Behind a hyphen with spaces these still make one word: "left - sided".
+_COMPOUND_ENDS = frozenset(("sided", "based", "like", "shaped", "appearing", "to"))
 # Within a token: hyphens that are not kept, full stops that are.
 _CUTS = re.compile(
     "[-\u2010\u2011\u2012\u2013\u2212]"
@@ -226,7 +228,8 @@ def read_words(
             at_start = _starts_item(kinds, i, words.lower[-1])
         after_newline = False
         is_minus = kind.is_hyphen and _is_alone_in_brackets(kinds, i)
-        if kind.is_hyphen and not is_minus:
+        is_dash = kind.is_hyphen and not at_start and _is_dash(kinds, spaces, i)
+        if kind.is_hyphen and not (is_minus or is_dash):
             if at_start:
                 start = _close(words, start)
             continue
@@ -251,6 +254,8 @@ def read_words(
             forms = (lower,)
         elif is_minus:
             lower, forms = MINUS, (MINUS,)
+        elif is_dash:
+            lower, forms = ",", (",",)
         elif lemmas[i]:
             forms = _with_lemma(forms, strings[lemmas[i]])
         for part in kind.parts or (lower,):
@@ -391,6 +396,15 @@ def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
     if before == "(":  # "(2) Nodule", but not "on image (2) there is ..."
         return following == ")" and at + 2 < len(kinds) and kinds[at + 2].is_title
     return following == ")" and before not in ("x", "of")
+
+
+def _is_dash(kinds: Sequence[WordType], spaces: Sequence[int], at: int) -> bool:
+    """Whether a hyphen parts two phrases as a comma does: "effusion - stable"."""
+    if not (0 < at < len(kinds) - 1 and spaces[at - 1] and spaces[at]):
+        return False
+    if kinds[at + 1].lower in _COMPOUND_ENDS:
+        return False
+    return all(kinds[i].is_word and not kinds[i].is_number for i in (at - 1, at + 1))
 
 
 def _is_alone_in_brackets(kinds: Sequence[WordType], at: int) -> bool:
