@@ -40,6 +40,8 @@ COLUMNS = {
     "sections": ("section", "headings"),
     "suffixes": ("suffix", "category", "exceptions"),
     "real_words": ("kind", "terms"),
+    "significance": ("significance", "concepts"),
+    "families": ("family", "concepts"),
 }
 # Where the words stand that a misspelt word may be meant for; the nouns among them
 # have plurals.
@@ -100,6 +102,11 @@ class Vocabulary:
     classes (dict[str, frozenset]): Closed word classes, single words.
     class_terms (dict[str, TermMatcher]): The same with several words.
     spelling (Optional[Spelling]): What misspelt words stand for; None: not asked for.
+    significance (dict[str, str]): Concept to "urgent", "actionable", "minor" or
+        "expected"; states of any structure by their pattern, "enlarged {anatomy}".
+        A concept that is not there is actionable.
+    families (dict[str, frozenset[str]]): Concept to the names of its families; two
+        concepts with a family in common are nearly the same to a reader.
     """
 
     def __init__(self, texts: Mapping[str, str], fix_spelling: bool = True) -> None:
@@ -178,6 +185,16 @@ class Vocabulary:
             for heading in split_terms(row["headings"])
         }
         self.finding_concepts = frozenset(row["concept"] for row in tables["findings"])
+        self.significance = {
+            concept: row["significance"]
+            for row in tables["significance"]
+            for concept in split_terms(row["concepts"])
+        }
+        families: dict[str, set[str]] = defaultdict(set)
+        for row in tables["families"]:
+            for concept in split_terms(row["concepts"]):
+                families[concept].add(row["family"])
+        self.families = {c: frozenset(names) for c, names in families.items()}
         self._by_suffix: dict[str, str] = {}
         self.last_words, self.first_words = _edge_words(tables, self.classes)
         self.spelling = _spelling(tables) if fix_spelling else None
