@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 from .matching import Match
 from .phrases import LONGEST_PHRASE
 from .reading import Reading
-from .vocabulary import ANATOMY, ANY_ANATOMY, FINDING, OTHER, State, Term
+from .vocabulary import ANATOMY, ANATOMY_MARK, ANY_ANATOMY, FINDING, OTHER, State, Term
 from .words import is_nominal
 
 _JOINS = frozenset((",", "and", "or", "/"))
@@ -129,7 +129,7 @@ def state_concept(states: Iterable[State], anatomy: str) -> str:
             return state.concept
     for state in states:
         if ANY_ANATOMY in state.anatomy:
-            return state.concept.replace("{anatomy}", anatomy)
+            return state.concept.replace(ANATOMY_MARK, anatomy)
     return ""
 
 

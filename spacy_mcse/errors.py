@@ -185,6 +185,10 @@ class Warnings(metaclass=ErrorsWithCodes):
         "('spans_in'), so there are no entities to refine. Check that the component "
         "that writes it is in the pipeline, and in front of '{component}'."
     )
+    W103 = (
+        "'{component}': a text speaks of no part of the chest. The word lists are made "
+        "for chest imaging: they know fewer findings and synonyms of other regions."
+    )
     W201 = (
         "The attribute span._.{name} or doc._.{name} was set by another package and "
         "is kept as it is. Read the values through spacy_mcse.data instead, scores "

@@ -9,6 +9,7 @@ from .words import is_nominal
 IGNORED = "IGNORE"
 _DIAGNOSTIC = "diagnostic"
 _GENERIC = "generic"
+_BEYOND_CHEST = frozenset(("abdomen", "limb", "other"))
 
 
 def is_device(reading: Reading, phrase: Phrase, category: str) -> bool:
@@ -97,6 +98,16 @@ def is_history(reading: Reading, phrase: Phrase, category: str) -> bool:
 def is_hypothetical(reading: Reading, phrase: Phrase, category: str) -> bool:
     """Only looked for or thought of: "rule out pneumonia", "could obscure a nodule"."""
     return set_aside(reading, phrase.start, phrase.end) == HYPOTHETICAL
+
+
+def is_beyond_chest(reading: Reading) -> bool:
+    """Whether a report names structures, and none of them in or at the chest."""
+    regions = {
+        reading.vocabulary.regions.get(term.value.concept, "")
+        for term in reading.terms
+        if term.value.category == ANATOMY
+    }
+    return bool(regions) and regions <= _BEYOND_CHEST
 
 
 # In the order in which they are asked; the first that holds names the reason.

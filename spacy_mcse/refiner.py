@@ -4,27 +4,25 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from .candidates import SOURCE_ID, Candidate
-from .data import ABSENT, PRESENT, write_entities
+from .data import PRESENT
 from .errors import Errors, Warnings
 from .extensions import install_extensions
-from .filters import IGNORED
+from .filters import is_beyond_chest
 from .lexicons import read_table
 from .linked import KnowledgeBases, given_category, labelled_category
 from .lists import ListsPipe
-from .normal import Normal, find_normal
+from .normal import find_normal
 from .phrases import whole_phrase
 from .reading import Reading, read
+from .records import Refinement, entity_record, write_refinement
 from .refining import (
     TRUSTED,
-    Dropped,
-    Refined,
     Steps,
     assess,
     given_phrase,
@@ -130,17 +128,6 @@ def make_refiner(
     )
 
 
-@dataclass
-class Refinement:
-    """What the refiner found in a Doc, before anything is written on it."""
-
-    reading: Reading
-    entities: list[Refined]
-    devices: list[Refined]
-    dropped: list[Dropped]
-    normal: list[Normal]
-
-
 class EntityRefiner(ListsPipe):
     """Refine the entities of a Doc (Gholipour Picha et al. 2024, section 3.1).
 
@@ -225,6 +212,7 @@ class EntityRefiner(ListsPipe):
         # Documents without the group `spans_in`; None for good once one has it.
         self._lacking: Optional[int] = 0
         self._warned = False
+        self._warned_of_region = False
         install_extensions()
 
     def __call__(self, doc: Doc) -> Doc:
@@ -257,63 +245,14 @@ class EntityRefiner(ListsPipe):
         )
         normal = find_normal(reading) if self.cfg["find_normal_statements"] else []
         normal = [statement for statement in normal if counted[statement.start]]
+        if entities and not self._warned_of_region and is_beyond_chest(reading):
+            self._warned_of_region = True
+            warnings.warn(Warnings.W103.format(component=self.name), stacklevel=3)
         return Refinement(reading, entities, devices, dropped, normal)
 
     def set_annotations(self, doc: Doc, refinement: Refinement) -> None:
         """Write a refinement on its Doc: span groups with records, nothing else."""
-        words = refinement.reading.words
-        spans, records = self._located(doc, refinement, refinement.entities, "e")
-        devices = self._located(doc, refinement, refinement.devices, "d")
-        dropped = [
-            {
-                "label": OTHER if item.category == IGNORED else item.category,
-                "reason": item.reason,
-                **words.located(item.start, item.end),
-            }
-            for item in refinement.dropped
-        ]
-        normal: list[Span] = []
-        normal_records: list[dict[str, Any]] = []
-        for number, statement in enumerate(refinement.normal):
-            start, end = words.token_range(statement.start, statement.end)
-            key = f"n{number}"
-            normal.append(Span(doc, start, end, "NORMAL", span_id=key))
-            normal_records.append(
-                {
-                    "id": key,
-                    "assertion": ABSENT,
-                    "cue": None,
-                    "attributes": statement.attributes,
-                    "mcse_text": " ".join(words.lower[statement.start : statement.end]),
-                    "concept": statement.concept,
-                    "denies": list(statement.denies),
-                }
-            )
-        write_entities(
-            doc,
-            spans,
-            records,
-            dropped,
-            normal,
-            normal_records,
-            self.fingerprint,
-            *devices,
-        )
-
-    def _located(
-        self, doc: Doc, refinement: Refinement, found: Sequence[Refined], letter: str
-    ) -> tuple[list[Span], list[dict[str, Any]]]:
-        """The spans of entities or devices, and one record for each."""
-        reading = refinement.reading
-        spans, records = [], []
-        for number, entity in enumerate(found):
-            start, end = reading.words.token_range(
-                entity.phrase.start, entity.phrase.end
-            )
-            key = f"{letter}{number}"
-            spans.append(Span(doc, start, end, entity.category, span_id=key))
-            records.append({"id": key, **_record(reading, entity)})
-        return spans, records
+        write_refinement(doc, refinement, self.fingerprint)
 
     def assess(self, doc: Doc, spans: Iterable[Span]) -> list[dict[str, Any]]:
         """Assess given spans without filtering and without changing the Doc.
@@ -348,9 +287,7 @@ class EntityRefiner(ListsPipe):
             entity = assess(
                 reading, phrase, OTHER, head_concept(reading, phrase), self.steps
             )
-            record = _record(reading, entity)
-            del record["concept"], record["known"]
-            found.append(record)
+            found.append(entity_record(reading, entity))
         return found
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
@@ -425,21 +362,6 @@ class EntityRefiner(ListsPipe):
             bases, concept = self._knowledge_bases, ""
             category = given_category(span, reading, bases)
         return Candidate(start, end, TRUSTED if category is None else category, concept)
-
-
-def _record(reading: Reading, entity: Refined) -> dict[str, Any]:
-    cue = entity.assertion.cue
-    vocabulary = reading.vocabulary
-    return {
-        "assertion": entity.assertion.value,
-        "cue": reading.words.located(*cue) if cue is not None else None,
-        "attributes": entity.attributes,
-        "mcse_text": entity.mcse_text,
-        "concept": entity.concept,
-        "known": entity.known,
-        "significance": vocabulary.significance.get(entity.concept, ""),
-        "families": sorted(vocabulary.families.get(entity.concept, ())),
-    }
 
 
 def _counted_words(reading: Reading, sections: Optional[Sequence[str]]) -> list[bool]:

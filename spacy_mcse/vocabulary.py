@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -21,6 +22,8 @@ FINDING, ANATOMY, DEVICE, PROCEDURE, CHEMICAL, OTHER = (
     "OTHER",
 )
 ANY_ANATOMY = "*"
+# In the concept of a state of any structure: the name of the structure.
+ANATOMY_MARK = "{anatomy}"
 # The columns of every list; the README describes them for users who bring their own.
 COLUMNS = {
     "findings": ("concept", "terms", "kind"),
@@ -190,6 +193,11 @@ class Vocabulary:
             for row in tables["significance"]
             for concept in split_terms(row["concepts"])
         }
+        self._patterns = [
+            (re.compile(re.escape(concept).replace(r"\{anatomy\}", ".+")), name)
+            for concept, name in self.significance.items()
+            if ANATOMY_MARK in concept
+        ]
         families: dict[str, set[str]] = defaultdict(set)
         for row in tables["families"]:
             for concept in split_terms(row["concepts"]):
@@ -220,6 +228,24 @@ class Vocabulary:
                 "",
             )
         return self._by_suffix[word]
+
+    def significance_of(self, concept: str) -> str:
+        """The class of significance of a concept, '' where no list says.
+
+        States of any structure are listed by their pattern, "displaced {anatomy}".
+        """
+        own = self.significance.get(concept)
+        if own is None:
+            own = next(
+                (
+                    name
+                    for pattern, name in self._patterns
+                    if pattern.fullmatch(concept)
+                ),
+                "",
+            )
+            self.significance[concept] = own
+        return own
 
     def denied_by(self, anatomy: str, state: str = "") -> tuple[str, ...]:
         """Concepts of findings that a normal statement about a structure rules out.

@@ -27,6 +27,7 @@ ALLOWED = {
         "vessel",
         "airway",
         "bone",
+        "limb",
         "softtissue",
         "abdomen",
         "other",
