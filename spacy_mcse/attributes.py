@@ -80,6 +80,9 @@ def _tidied(reading: Reading, found: Found, about: set[str]) -> Found:
         if not _stems(item["value"]) <= about
         and not (has_rib and item["value"] == _RIB)
     ]
+    sides = found.get("side", [])
+    if any(item["value"] in _SINGLE_SIDES for item in sides):  # "right of midline"
+        found["side"] = [item for item in sides if item["value"] != "midline"]
     changes = found.get("change", [])
     # "Again seen" and "persistent" only say that it was there before.
     found["change"] = [c for c in changes if not _is_weak(reading, c)] or changes
@@ -209,13 +212,22 @@ def _collect_term(reading: Reading, at: int, start: int, end: int, found: Found)
 
 
 def _describes_nothing(reading: Reading, at: int) -> bool:
-    """Degrees of change, and ordinals that number no structure: "first seen"."""
+    """Words that only look like descriptions where they stand.
+
+    Degrees of change, superlatives ("most pronounced at"), "both" of several findings
+    and ordinals that number no structure ("first seen").
+    """
+    lower = reading.words.lower
     if is_degree_of_change(reading, at):
         return True
-    if not is_ordinal(reading.words.lower[at]):
-        return False
-    behind = at + 1
-    return behind >= len(reading.words) or reading.category(behind) != ANATOMY
+    if at > 0 and lower[at - 1] == "most":
+        return bool(reading.kinds(at) & {"severity", "quality"})
+    match = reading.modifier_of[at]
+    behind = match.end if match is not None else at + 1
+    noun = reading.category(behind) if behind < len(lower) else ""
+    if lower[at] == "both" and behind == at + 1:
+        return noun == "" and not (behind < len(lower) and reading.kinds(behind))
+    return is_ordinal(lower[at]) and behind == at + 1 and noun != ANATOMY
 
 
 def _is_bilateral(found: Found) -> bool:

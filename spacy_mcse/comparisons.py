@@ -10,6 +10,8 @@ _THAN = "than"
 _SYMBOLS = frozenset((">", "<"))
 # Words such as "marked" in "more marked on the right".
 _MAX_ADJECTIVES = 2
+# How many words the first place may take.
+_MAX_PLACE = 10
 
 
 class Comparison(NamedTuple):
@@ -39,6 +41,9 @@ def read_comparison(reading: Reading, at: int, end: int) -> Optional[Comparison]
     RETURNS (Optional[Comparison]): None where nothing is compared.
     """
     lower = reading.words.lower
+    comparatives = reading.vocabulary.classes["comparative"]
+    if comparatives.isdisjoint(lower[at : min(end, at + _MAX_PLACE)]):
+        return None  # nearly always
     first = _place(reading, at, end)
     if first is not None:
         at = first[1]
@@ -75,6 +80,8 @@ def _compares(reading: Reading, at: int) -> bool:
 def _place(reading: Reading, at: int, end: int) -> Optional[tuple[int, int]]:
     """A place with a side, prepositions and articles in front left out."""
     start = at
+    if at < end and _compares(reading, at):
+        return None
     if at < end and "side" not in reading.kinds(at):  # "on the left" is a side
         start = reading.after_class(at, end, "place_preposition")
         start = skip_articles(reading, start, end)

@@ -6,12 +6,13 @@ from typing import NamedTuple, Optional
 from .comparisons import read_comparison
 from .levels import follows_ribs, read_levels
 from .measures import after_bounds, is_distance, read_size
-from .phrases import place_end, skip_articles
+from .phrases import is_describing_word, place_end, skip_articles
 from .reading import Reading
 from .vocabulary import FINDING
 
 _PREDICATE_JOINS = frozenset(("and", "in", "size", "to"))
 _PARTS_JOINS = frozenset(("and", "but", "or", "&"))
+_ALTERNATIVES = frozenset(("or", "/", "versus", "vs", "and/or"))
 _PRONOUNS = frozenset(("which", "that"))
 # In words: how much behind a phrase, and how much of a predicate, is read.
 _MAX_BEHIND = 40
@@ -78,8 +79,9 @@ def _measure(reading: Reading, at: int, last: int) -> Optional[_Step]:
     ):
         after += 1
     after = after_bounds(reading, after, last)
-    is_size = after < last and read_size(reading, after, last) is not None
-    return _Step(after if is_size else last)
+    if after < last and read_size(reading, after, last) is not None:
+        return _Step(after)
+    return _Step(at + 1 if reading.is_class(at, "size_noun") else last)
 
 
 def _earlier(reading: Reading, at: int, last: int) -> Optional[_Step]:
@@ -171,7 +173,7 @@ def _afterthought(reading: Reading, at: int, last: int) -> Optional[_Step]:
         or _is_loose_measure(reading, at, last)
     ):
         return _Step(at)
-    place = _loose_place(reading, at, last)
+    place = _loose_place(reading, at, last) or _levels(reading, at, last)
     if place is not None:
         return place
     # Only what stands alone: in ", left nodule" another phrase begins.
@@ -198,6 +200,8 @@ def _is_loose_measure(reading: Reading, at: int, last: int) -> bool:
 
 def _loose_place(reading: Reading, at: int, last: int) -> Optional[_Step]:
     """ ", left lung", "and in the left base", where nothing follows."""
+    while at < last and reading.is_class(at, "adverb"):
+        at += 1  # ", mostly in the left base"
     after = _after_preposition(reading, at, last)
     stop = place_end(reading, after, last)
     if stop == after or not (stop >= last or not reading.words.is_word[stop]):
@@ -222,6 +226,24 @@ def _another_part(reading: Reading, at: int, last: int) -> Optional[_Step]:
     if stop == at or not _stands_alone(reading, stop, last):
         return _Step(last)
     return _Step(stop, (at, stop))
+
+
+def _alternative(reading: Reading, at: int, last: int) -> Optional[_Step]:
+    """ "atelectasis [or scarring] at the left base": of both the same is said."""
+    if reading.words.lower[at] not in _ALTERNATIVES:
+        return None
+    at += 1
+    while at < last and is_describing_word(reading, at):
+        if reading.kinds(at) & {"side", "location"}:
+            return None
+        at += 1
+    term = reading.term_of[at] if at < last else None
+    if term is None or term.value.category != FINDING or reading.in_cue[at]:
+        return None
+    if term.end >= last:
+        return None
+    place = _side(reading, term.end, last) or _place(reading, term.end, last)
+    return place if place is not None and place.found is not None else None
 
 
 def _change(reading: Reading, at: int, last: int) -> Optional[_Step]:
@@ -310,6 +332,7 @@ _READERS = (
     _side,
     _place,
     _afterthought,
+    _alternative,
     _another_part,
     _change,
     _colon,

@@ -38,10 +38,24 @@ def change_in_front(
             or (words.lower[before] in ("or", "and", ",") and start < stop)
         ):
             at = before
+        elif at == start < stop and _describes(reading, before):
+            at = start = before  # "[small] residual effusion"
         else:
             break
     if start < stop:
         yield start, stop
+
+
+def _describes(reading: Reading, at: int) -> bool:
+    kinds = reading.kinds(at)
+    match = reading.modifier_of[at]
+    return (
+        match is not None
+        and match.end == match.start + 1
+        and bool(kinds & {"severity", "quality", "count", "side"})
+        and reading.category(at) == ""
+        and not reading.in_cue[at]
+    )
 
 
 _LEADS_TO_PHRASE = ("determiner", "light_noun", "size_noun", "be")
@@ -123,7 +137,9 @@ def _leads_to_place(reading: Reading, at: int) -> bool:
 def _bridges(reading: Reading, start: int, stop: int, is_adverbial: bool) -> bool:
     """Whether words[start:stop] lead from a place to the finding that is there."""
     words = reading.words
-    shows = is_adverbial or (start < stop and words.lower[start] == ":")
+    if start < stop and words.lower[start] == ":":
+        return True  # a heading of all that follows
+    shows = is_adverbial
     for at in range(start, stop):
         shows = shows or reading.is_class(at, "showing_verb")
         if reading.category(at) or not (

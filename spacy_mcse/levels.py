@@ -119,8 +119,13 @@ def follows_ribs(reading: Reading, at: int) -> bool:
     """Whether a number at a word would be that of a rib: "rib fractures (4-7)"."""
     words = reading.words
     before = at - 1
+    if at >= len(words) or _level(words.lower[at], "") is None:
+        return False
     while before >= 0 and (
-        words.lower[before] == "(" or reading.is_class(before, "place_preposition")
+        words.lower[before] == "("
+        or (words.lower[before] == "," and is_ordinal(words.lower[at]))
+        or "side" in reading.kinds(before)
+        or reading.is_class(before, "place_preposition")
     ):
         before -= 1
     term = reading.term_of[before] if before >= 0 else None

@@ -133,6 +133,8 @@ def in_measure(reading: Reading, at: int) -> bool:
 
 
 def _numbers(text: str) -> list[float]:
+    if not text[-1:].isdecimal():
+        return []
     if is_number(text):
         return [_number(text.lstrip("~<>≤≥"))]
     if _PRODUCT.match(text) is not None:

@@ -106,12 +106,15 @@ def _sides(reading: Reading, start: int, end: int) -> set[str]:
 def degree_start(reading: Reading, phrase: Phrase) -> int:
     """The first word of degree in front of a predicate: "[mildly] enlarged"."""
     words = reading.words
-    at = phrase.predicate[0]
-    while at > phrase.head_start and (
-        words.lower[at - 1].endswith("ly") or reading.kinds(at - 1) & {"severity"}
-    ):
+    start = at = phrase.predicate[0]
+    while at > phrase.head_start:
+        is_degree = words.lower[at - 1].endswith("ly")
+        if is_degree or reading.kinds(at - 1) & {"severity"}:
+            start = at - 1
+        elif words.lower[at - 1] not in _LIST_JOINS or start == phrase.predicate[0]:
+            break  # "mildly [to] moderately enlarged"
         at -= 1
-    return at
+    return start
 
 
 def is_describing_word(reading: Reading, at: int) -> bool:

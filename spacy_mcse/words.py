@@ -209,7 +209,7 @@ def read_words(doc: Doc, columns: NDArray[np.uint64]) -> Words:
             continue
         at_start = after_newline or len(words.lower) == start
         if kind.may_count and not at_start:
-            at_start = _starts_item(kinds, i, words.lower[-1])
+            at_start = _starts_item(kinds, i, words.lower[start:])
         after_newline = False
         if kind.is_hyphen:
             if at_start:
@@ -379,8 +379,11 @@ def _starts_line(
     return by_lines and not (before and before[0] in _GO_ON)
 
 
-def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
+def _starts_item(kinds: Sequence[WordType], at: int, said: list[str]) -> bool:
     """Whether a number amid a line starts a list item: ": 1) ...", "...   2. ..."."""
+    before = said[-1]
+    if said.count("(") > said.count(")"):
+        return False  # "(left 5-7)"
     if before == ":" or kinds[at - 1].is_space:
         return True
     following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
