@@ -1,7 +1,7 @@
 """What describes an entity: side, location, severity, size... with offsets."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Optional
 
 from .comparisons import Comparison, read_comparison
 from .data import ATTRIBUTES
@@ -24,6 +24,7 @@ Found = dict[str, list[dict[str, Any]]]
 _JOINS = frozenset(("and", "or", "to", "/", "and/or", ","))
 _BOTH_SIDES = "bilateral"
 _SINGLE_SIDES = frozenset(("left", "right"))
+_COUNT_WHAT_FOLLOWS = frozenset(("both", "one"))
 _BORDERLINE = ("severity", "borderline")
 # Places that say nothing without a noun, and what they are called with it.
 _PARTIAL_PLACES = frozenset(("upper", "lower", "mid"))
@@ -52,6 +53,10 @@ def describe(
         *ranges_behind(reading, phrase.end, last),
     ]
     found: Found = {}
+    if phrase.is_predicate:
+        # "[mildly] increased" is how much, where the increase is the finding
+        for at in range(degree_start(reading, phrase), phrase.predicate[0]):
+            _add_modifier(reading, at, found)
     several = is_plural(reading.words.lower[phrase.head_end - 1])
     for start, end in ranges:
         _collect(reading, start, end, found, several)
@@ -80,9 +85,6 @@ def _tidied(reading: Reading, found: Found, about: set[str]) -> Found:
         if not _stems(item["value"]) <= about
         and not (has_rib and item["value"] == _RIB)
     ]
-    sides = found.get("side", [])
-    if any(item["value"] in _SINGLE_SIDES for item in sides):  # "right of midline"
-        found["side"] = [item for item in sides if item["value"] != "midline"]
     changes = found.get("change", [])
     # "Again seen" and "persistent" only say that it was there before.
     found["change"] = [c for c in changes if not _is_weak(reading, c)] or changes
@@ -108,9 +110,7 @@ def _in_span(
     """
     yield phrase.start, phrase.skipped[0] or phrase.head_start
     if phrase.is_predicate:
-        # "the heart is [mildly] enlarged", not "aorta is [calcified and] tortuous"
-        start = degree_start(reading, phrase)
-        yield start, phrase.predicate[0]
+        # "the heart is mildly enlarged", not "aorta is [calcified and] tortuous"
         yield from _in_predicate(reading, phrase)
     else:
         yield from _in_head(reading, phrase, _stems(concept))
@@ -144,7 +144,8 @@ def _in_head(
             kinds = reading.kinds(at)
             words = " ".join(reading.words.lower[at:stop])
             # "Increased density" is a density, not one that has increased.
-            is_name = kinds == {"change"} and stop < phrase.head_end
+            term = reading.term_of[at]
+            is_name = kinds == {"change"} and term is not None and term.end > stop
             if "side" in kinds or not (is_name or _stems(words) & about):
                 yield at, stop
         at = stop
@@ -193,10 +194,7 @@ def _collect_term(reading: Reading, at: int, start: int, end: int, found: Found)
     if modifier is not None and modifier.start >= start and modifier.end <= end:
         if _describes_nothing(reading, at):
             return modifier.end
-        for kind, value in modifier.value:
-            if kind == "location":
-                value = _with_shared_noun(reading, modifier, value, end)
-            _add(reading, found, kind, value, modifier.start, modifier.end)
+        _add_modifier(reading, at, found, end)
         return modifier.end
     term = reading.term_of[at]
     if term is not None and term.value.category == ANATOMY and term.end <= end:
@@ -211,11 +209,24 @@ def _collect_term(reading: Reading, at: int, start: int, end: int, found: Found)
     return at + 1
 
 
+def _add_modifier(
+    reading: Reading, at: int, found: Found, end: Optional[int] = None
+) -> None:
+    modifier = reading.modifier_of[at]
+    if modifier is None:
+        return
+    for kind, value in modifier.value:
+        if kind == "location" and end is not None:
+            value = _with_shared_noun(reading, modifier, value, end)
+        _add(reading, found, kind, value, modifier.start, modifier.end)
+
+
 def _describes_nothing(reading: Reading, at: int) -> bool:
     """Words that only look like descriptions where they stand.
 
-    Degrees of change, superlatives ("most pronounced at"), "both" of several findings
-    and ordinals that number no structure ("first seen").
+    Degrees of change, superlatives ("most pronounced at"), "both" and "one" of several
+    findings, "to the right of midline", ordinals that number no structure ("first
+    seen").
     """
     lower = reading.words.lower
     if is_degree_of_change(reading, at):
@@ -225,9 +236,21 @@ def _describes_nothing(reading: Reading, at: int) -> bool:
     match = reading.modifier_of[at]
     behind = match.end if match is not None else at + 1
     noun = reading.category(behind) if behind < len(lower) else ""
-    if lower[at] == "both" and behind == at + 1:
-        return noun == "" and not (behind < len(lower) and reading.kinds(behind))
+    if lower[at] == "midline" and lower[max(0, at - 2) : at].count("of"):
+        return True
+    if lower[at] in _COUNT_WHAT_FOLLOWS and behind == at + 1:
+        return not _leads_to_noun(reading, behind)
     return is_ordinal(lower[at]) and behind == at + 1 and noun != ANATOMY
+
+
+def _leads_to_noun(reading: Reading, at: int) -> bool:
+    """Whether a place or finding follows, described or not: "both [lower lobes]"."""
+    last = len(reading.words)
+    while at < last and reading.modifier_of[at] is not None:
+        if reading.kinds(at) & {"side", "location"}:
+            return True
+        at += 1
+    return at < last and reading.category(at) != ""
 
 
 def _is_bilateral(found: Found) -> bool:

@@ -8,7 +8,7 @@ from .levels import follows_ribs, read_levels
 from .measures import after_bounds, is_distance, read_size
 from .phrases import is_describing_word, place_end, skip_articles
 from .reading import Reading
-from .vocabulary import FINDING
+from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE
 
 _PREDICATE_JOINS = frozenset(("and", "in", "size", "to"))
 _PARTS_JOINS = frozenset(("and", "but", "or", "&"))
@@ -79,8 +79,9 @@ def _measure(reading: Reading, at: int, last: int) -> Optional[_Step]:
     ):
         after += 1
     after = after_bounds(reading, after, last)
-    if after < last and read_size(reading, after, last) is not None:
-        return _Step(after)
+    size = read_size(reading, after, last) if after < last else None
+    if size is not None:
+        return _Step(size[0], (after, size[0]))
     return _Step(at + 1 if reading.is_class(at, "size_noun") else last)
 
 
@@ -111,9 +112,16 @@ def _side(reading: Reading, at: int, last: int) -> Optional[_Step]:
     if not reading.kinds(at) & {"side", "location"}:
         return None
     stop = place_end(reading, at, last)
-    if stop < last and reading.category(stop) == FINDING:
+    if stop < last and (
+        reading.category(stop) == FINDING or _names_other(reading, stop, last)
+    ):
         return _Step(last)
-    return _Step(stop, (at, stop))
+    return _Step(stop, (at, stop)) if stop > at else None
+
+
+def _names_other(reading: Reading, stop: int, last: int) -> bool:
+    """Whether a place is that of a device or view: "on the lateral [view]"."""
+    return stop < last and reading.category(stop) in (DEVICE, PROCEDURE)
 
 
 def _place(reading: Reading, at: int, last: int) -> Optional[_Step]:
@@ -121,13 +129,13 @@ def _place(reading: Reading, at: int, last: int) -> Optional[_Step]:
     after = _after_preposition(reading, at, last)
     if after == at:
         return None
-    if (
-        levels := read_levels(reading, after, last, follows_ribs(reading, after))
-    ) is not None and read_size(reading, after, last) is None:
-        return _Step(
-            max(levels[0], place_end(reading, after, last)), (after, levels[0])
-        )
+    levels = read_levels(reading, after, last, follows_ribs(reading, after))
+    if levels is not None and read_size(reading, after, last) is None:
+        stop = max(levels[0], place_end(reading, after, last))
+        return _Step(stop, (after, stop))
     stop = place_end(reading, after, last)
+    if _names_other(reading, stop, last):
+        return _Step(last)
     if stop > after:
         return _Step(stop, (after, stop))
     if after < last and reading.is_class(after, "size_noun"):
@@ -203,10 +211,28 @@ def _loose_place(reading: Reading, at: int, last: int) -> Optional[_Step]:
     while at < last and reading.is_class(at, "adverb"):
         at += 1  # ", mostly in the left base"
     after = _after_preposition(reading, at, last)
+    if after == at and not _continues_places(reading, at, last):
+        return None
     stop = place_end(reading, after, last)
     if stop == after or not (stop >= last or not reading.words.is_word[stop]):
         return None
     return _Step(stop, (after, stop))
+
+
+def _continues_places(reading: Reading, at: int, last: int) -> bool:
+    """Whether a place at a word needs no preposition: ", left lung", not "or left"."""
+    if at >= last or not (
+        reading.kinds(at) & {"side", "location"} or reading.category(at) == ANATOMY
+    ):
+        return False
+    before = at - 1
+    if reading.words.lower[before] not in _PARTS_JOINS:
+        return True
+    before -= reading.words.lower[before - 1] == ","
+    return bool(
+        reading.kinds(before - 1) & {"side", "location"}
+        or reading.category(before - 1) == ANATOMY
+    )
 
 
 def _another_part(reading: Reading, at: int, last: int) -> Optional[_Step]:
@@ -223,7 +249,9 @@ def _another_part(reading: Reading, at: int, last: int) -> Optional[_Step]:
     if place is not None:
         return place
     stop = predicate_end(reading, at, last)
-    if stop == at or not _stands_alone(reading, stop, last):
+    if stop == at or not (
+        _ends(reading, stop, last) or _leads_place(reading, stop, last)
+    ):
         return _Step(last)
     return _Step(stop, (at, stop))
 
@@ -318,7 +346,7 @@ def _bare_predicate(reading: Reading, at: int, last: int) -> Optional[_Step]:
     if not reading.kinds(at) & {"severity", "quality", "count"}:
         return None
     stop = predicate_end(reading, at, last)
-    ends = stop >= last or not reading.words.is_word[stop]
+    ends = _ends(reading, stop, last) or _leads_place(reading, stop, last)
     return _Step(stop, (at, stop)) if stop > at and ends else None
 
 
@@ -369,11 +397,18 @@ def predicate_end(reading: Reading, start: int, last: int) -> int:
     return start if at < last and reading.category(at) == FINDING else at
 
 
+def _ends(reading: Reading, at: int, last: int) -> bool:
+    return at >= last or not reading.words.is_word[at]
+
+
+def _leads_place(reading: Reading, at: int, last: int) -> bool:
+    return reading.after_class(at, last, "place_preposition") > at
+
+
 def _stands_alone(reading: Reading, at: int, last: int) -> bool:
     """Whether describing words end here: at a stop, a place or a loose word."""
     return (
-        at >= last
-        or not reading.words.is_word[at]
-        or reading.after_class(at, last, "place_preposition") > at
+        _ends(reading, at, last)
+        or _leads_place(reading, at, last)
         or (reading.category(at) == "" and not reading.in_cue[at])
     )

@@ -5,7 +5,7 @@ from typing import Optional
 
 from .phrases import LONGEST_PHRASE, Phrase, place_end, skip_articles
 from .reading import Reading
-from .vocabulary import ANATOMY, FINDING
+from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE
 
 # How many words a place at the start of the sentence may stand in front of its finding.
 _MAX_LEAD = 40
@@ -82,6 +82,8 @@ def leading_place(
         at += 1
     start = skip_articles(reading, at, limit)
     stop = place_end(reading, start, limit)
+    if stop < limit and reading.category(stop) in (DEVICE, PROCEDURE):
+        return None  # "the lateral view shows"
     if stop == start or not any(
         reading.kinds(word) & _PLACE_KINDS for word in range(start, stop)
     ):

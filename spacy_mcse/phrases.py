@@ -7,7 +7,7 @@ from .inflection import singulars
 from .levels import levels_start, read_levels
 from .measures import in_measure, is_number, measure_start
 from .reading import Reading
-from .vocabulary import ANATOMY, FINDING
+from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE
 
 _ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ory", "ive", "oid", "like")
 _SHORTEST_ADJECTIVE = 5
@@ -19,6 +19,7 @@ _DESCRIBING_KINDS = frozenset(("side", "location", "severity", "quality", "count
 _PARTIAL_PLACES = frozenset(("upper", "lower", "mid", "middle"))
 # "slightly", "somewhat" and the like degree what follows, adjectives do not.
 _DEGREE_WORDS = frozenset(("somewhat", "little", "bit", "slight"))
+_NO_PLACES = frozenset((FINDING, DEVICE, PROCEDURE))
 _MOST_COUNTED = 50
 
 
@@ -175,25 +176,30 @@ def is_degree_of_change(reading: Reading, at: int) -> bool:
     degree = reading.modifier_of[at]
     if degree is None or reading.kinds(at) != {"severity"}:
         return False
+    word = words.lower[degree.end - 1]
+    is_adverb = word.endswith("ly") or word in _DEGREE_WORDS
     after = degree.end
-    while after < len(words) and (
+    first, last = reading.sentence(at)
+    if is_adverb and at > first and "change" in reading.kinds(at - 1):
+        # "increased slightly in size", not "remains mildly elevated"
+        return (
+            after >= last
+            or not words.is_word[after]
+            or reading.is_class(after, "preposition")
+        )
+    while after < last and (
         reading.is_class(after, "adverb") or words.lower[after] == "interval"
     ):
         after += 1
-    if after >= len(words) or "change" not in reading.kinds(after):
+    if after >= last or "change" not in reading.kinds(after):
         return False
     change, term = reading.modifier_of[after], reading.term_of[after]
     assert change is not None
     if term is not None and term.value.category == FINDING and term.end > change.end:
         return False
-    word = words.lower[degree.end - 1]
-    return (
-        word.endswith("ly")
-        or word in _DEGREE_WORDS
-        or any(
-            reading.is_class(noun, "change_noun")
-            for noun in range(change.start, change.end)
-        )
+    return is_adverb or any(
+        reading.is_class(noun, "change_noun")
+        for noun in range(change.start, change.end)
     )
 
 
@@ -281,7 +287,7 @@ def place_end(reading: Reading, start: int, ceiling: int) -> int:
     at = start
     while at < ceiling:
         kinds = reading.kinds(at)
-        if reading.category(at) == FINDING or reading.in_cue[at]:
+        if reading.category(at) in _NO_PLACES or reading.in_cue[at]:
             break
         levels = read_levels(reading, at, ceiling)
         if levels is not None:

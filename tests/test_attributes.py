@@ -59,6 +59,12 @@ SIDES = [
     '<e side=right location="middle lobe">RML opacity</e>.',
     '<e side=bilateral location="lower lobe">Opacities</e> in the bilateral lower '
     "lobes.",
+    "<e side=left>Atelectasis</e> or <e side=left>scarring</e> on the left.",
+    "Left: <e side=left>effusion</e> and <e side=left>atelectasis</e>.",
+    "<e side=right>Rt. sided effusion</e>.",
+    "<e side=left>Left scarring</e> and <e>emphysema</e>, both stable.",
+    "<e side=right>Effusion</e> to the right of midline.",
+    "<e side=left>Left effusion</e>, both stable.",
     # The place of another finding stays with that finding.
     '<e side=left>Atelectasis</e> at the left base, <e side="">small effusion</e>.',
     'Clear right lung. <e side="">Effusion</e>.',
@@ -86,12 +92,19 @@ PLACES = [
     "and lower lobe opacities</e>.",
     '<e location="posterior segment; lower lobe" side=left change=new>Nodule</e> has '
     "developed in the posterior segment of the left lower lobe.",
+    '<e location="upper lobe" side=bilateral>Bilateral opacities</e>, mostly in the '
+    "upper lobes.",
+    # What a view or another structure says is no place of the finding.
+    '<e location="">Opacity</e> seen on the lateral view.',
+    'The lateral view shows an <e location="">opacity</e>.',
+    '<e location="">Cardiomegaly</e>, stable mediastinal contours.',
     # ribs and vertebrae
     '<e side=left location="rib 4; rib 5; rib 6; rib 7">Fractures of the left 4th '
     "through 7th ribs</e>.",
     '<e side=left location="rib 4; rib 5; rib 6">Left 4th-6th rib fractures</e>.',
     '<e side=left location="rib 4; rib 5">Fractures of ribs</e> 4-5 on the left.',
     '<e side=left location="rib 4; rib 5; rib 6">Left rib fractures</e> 4-6.',
+    '<e side=left location="rib 5; rib 6">Rib fractures</e> (left 5-6).',
     '<e location="rib 4">Old fracture of the fourth rib</e>.',
     '<e side=left location="rib 4">Left fourth rib fracture</e>.',
     '<e side=right location="rib 3; rib 4; rib 5">Acute fractures of the right third '
@@ -174,6 +187,10 @@ DEGREES = [
     'Mild interval improvement in the <e severity="" change=better>edema</e>.',
     'Slightly larger <e severity="" change=worse side=left>left effusion</e>.',
     'Markedly increased <e severity="" change=worse>effusion</e>.',
+    '<e severity="" change=worse>Effusion</e> increased slightly in size.',
+    "The <e severity=mild>left hemidiaphragm remains mildly elevated</e>.",
+    'The <e severity="mild; moderate">heart is mildly to moderately enlarged</e>.',
+    '<e severity="" side=right>Opacity</e> most pronounced at the right base.',
     "<e severity=small change=stable>Small stable effusion</e>.",
     "<e severity=mild>Mildly increased interstitial markings</e>.",
 ]
