@@ -9,7 +9,7 @@ from .reading import Reading
 from .vocabulary import ANATOMY, ANATOMY_MARK, ANY_ANATOMY, FINDING, OTHER, State, Term
 from .words import is_nominal
 
-_JOINS = frozenset((",", "and", "or", "/"))
+_JOINS = frozenset((",", "and", "or", "to", "/"))
 _GENERIC = "generic"
 # The `kb_id_` of spans whose `id_` is a concept of the word lists.
 SOURCE_ID = "spacy-mcse"

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Optional
 
-from .measures import MM_PER_UNIT, TIMES
+from .inflection import singulars
+from .levels import levels_start, read_levels
+from .measures import in_measure, is_number, measure_start
 from .reading import Reading
-from .vocabulary import ANATOMY, FINDING
+from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE
 
 _ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ory", "ive", "oid", "like")
 _SHORTEST_ADJECTIVE = 5
@@ -13,6 +15,12 @@ _SHORTEST_ADJECTIVE = 5
 LONGEST_PHRASE = 16
 _LIST_JOINS = frozenset(("and", "or", "to", "/", "and/or"))
 _DESCRIBING_KINDS = frozenset(("side", "location", "severity", "quality", "count"))
+# Places that say nothing without a noun: "[upper], middle and lower lobes".
+_PARTIAL_PLACES = frozenset(("upper", "lower", "mid", "middle"))
+# "slightly", "somewhat" and the like degree what follows, adjectives do not.
+_DEGREE_WORDS = frozenset(("somewhat", "little", "bit", "slight"))
+_NO_PLACES = frozenset((FINDING, DEVICE, PROCEDURE))
+_MOST_COUNTED = 50
 
 
 @dataclass
@@ -99,12 +107,15 @@ def _sides(reading: Reading, start: int, end: int) -> set[str]:
 def degree_start(reading: Reading, phrase: Phrase) -> int:
     """The first word of degree in front of a predicate: "[mildly] enlarged"."""
     words = reading.words
-    at = phrase.predicate[0]
-    while at > phrase.head_start and (
-        words.lower[at - 1].endswith("ly") or reading.kinds(at - 1) & {"severity"}
-    ):
+    start = at = phrase.predicate[0]
+    while at > phrase.head_start:
+        is_degree = words.lower[at - 1].endswith("ly")
+        if is_degree or reading.kinds(at - 1) & {"severity"}:
+            start = at - 1
+        elif words.lower[at - 1] not in _LIST_JOINS or start == phrase.predicate[0]:
+            break  # "mildly [to] moderately enlarged"
         at -= 1
-    return at
+    return start
 
 
 def is_describing_word(reading: Reading, at: int) -> bool:
@@ -117,19 +128,79 @@ def is_describing_word(reading: Reading, at: int) -> bool:
     if at > 0 and (reading.is_likened(at) or reading.is_likened(at + 1)):
         return True
     lower = words.lower[at]
-    if lower in MM_PER_UNIT or lower in TIMES:
-        return at > 0 and (
-            words.is_number[at - 1] or words.lower[at - 1] in MM_PER_UNIT
-        )
-    if words.is_number[at]:
-        following = words.lower[at + 1] if at + 1 < len(words) else ""
-        return following in MM_PER_UNIT or following in TIMES
+    if in_measure(reading, at) or levels_start(reading, at, 0) < at:
+        return True
+    if is_number(lower):
+        return counts_following(reading, at)
     if reading.term_of[at] is not None or _is_function_word(reading, at):
         return False
     if lower in reading.vocabulary.not_clinical:
         return False
     # Not by its tag: taggers differ, and one tagger differs between two line breaks.
     return len(lower) >= _SHORTEST_ADJECTIVE and lower.endswith(_ADJECTIVE_ENDINGS)
+
+
+def counts_following(reading: Reading, at: int) -> bool:
+    """Whether a number in digits counts findings: "[2] small nodules"."""
+    words = reading.words
+    if not words.lower[at].isdecimal() or not 1 < int(words.lower[at]) < _MOST_COUNTED:
+        return False
+    if in_measure(reading, at) or (at > 0 and not words.is_word[at - 1]):
+        return False
+    last = min(len(words), at + LONGEST_PHRASE)
+    after = at + 1
+    if after < last and words.lower[after].isdecimal():
+        after += 1  # "2-3 nodules"
+    while after < last and (
+        reading.modifier_of[after] is not None or reading.category(after) == ANATOMY
+    ):
+        after += 1
+    term = reading.term_of[after] if after < last else None
+    if term is None or term.value.category != FINDING:
+        return False
+    return is_plural(words.lower[term.end - 1])
+
+
+def is_plural(word: str) -> bool:
+    """Whether a noun has the ending of several: "nodules"; "atelectasis" has not."""
+    return word.endswith("s") and bool(singulars(word))
+
+
+def is_degree_of_change(reading: Reading, at: int) -> bool:
+    """Whether a word of severity says how much has changed: "[slightly] improved".
+
+    "mildly increased markings" are markings to a mild degree: there the word of change
+    belongs to the finding.
+    """
+    words = reading.words
+    degree = reading.modifier_of[at]
+    if degree is None or reading.kinds(at) != {"severity"}:
+        return False
+    word = words.lower[degree.end - 1]
+    is_adverb = word.endswith("ly") or word in _DEGREE_WORDS
+    after = degree.end
+    first, last = reading.sentence(at)
+    if is_adverb and at > first and "change" in reading.kinds(at - 1):
+        # "increased slightly in size", not "remains mildly elevated"
+        return (
+            after >= last
+            or not words.is_word[after]
+            or reading.is_class(after, "preposition")
+        )
+    while after < last and (
+        reading.is_class(after, "adverb") or words.lower[after] == "interval"
+    ):
+        after += 1
+    if after >= last or "change" not in reading.kinds(after):
+        return False
+    change, term = reading.modifier_of[after], reading.term_of[after]
+    assert change is not None
+    if term is not None and term.value.category == FINDING and term.end > change.end:
+        return False
+    return is_adverb or any(
+        reading.is_class(noun, "change_noun")
+        for noun in range(change.start, change.end)
+    )
 
 
 def _is_function_word(reading: Reading, at: int) -> bool:
@@ -163,8 +234,11 @@ def _joins_modifiers(reading: Reading, join: int, after: int) -> bool:
     left = join - 1
     if not is_describing_word(reading, left):
         return False
+    words = reading.words
     left_kinds, right_kinds = reading.kinds(left), reading.kinds(after)
-    if reading.words.lower[join] == ",":
+    if words.lower[join] == ",":
+        if words.lower[left] in _PARTIAL_PLACES and "location" in right_kinds:
+            return True
         adjectives = _DESCRIBING_KINDS - {"location"}
         return bool(left_kinds & adjectives) and reading.category(left) == ""
     if left_kinds and right_kinds:
@@ -174,7 +248,7 @@ def _joins_modifiers(reading: Reading, join: int, after: int) -> bool:
 
 def _match_start(reading: Reading, at: int, floor: int) -> int:
     """The first word of the modifier or structure that covers a word."""
-    start = at
+    start = min(measure_start(reading, at, floor), levels_start(reading, at, floor))
     modifier, term = reading.modifier_of[at], reading.term_of[at]
     if modifier is not None:
         start = min(start, modifier.start)
@@ -213,22 +287,36 @@ def place_end(reading: Reading, start: int, ceiling: int) -> int:
     at = start
     while at < ceiling:
         kinds = reading.kinds(at)
-        if reading.category(at) == FINDING or reading.in_cue[at]:
+        if reading.category(at) in _NO_PLACES or reading.in_cue[at]:
             break
+        levels = read_levels(reading, at, ceiling)
+        if levels is not None:
+            at = levels[0]
+            continue
         if reading.category(at) == ANATOMY or kinds & {"side", "location"}:
             term, modifier = reading.term_of[at], reading.modifier_of[at]
             at = max(m.end for m in (term, modifier) if m is not None)
+        elif reading.is_class(at, "place_noun") and (
+            at > start or (at + 1 < ceiling and words.lower[at + 1] == "of")
+        ):
+            at += 1  # "lateral [aspect] of", "[region] of"
         elif not _leads_to_place(reading, at, ceiling):
             break
         elif reading.modifier_of[at] is not None or (
             at > start
-            and words.lower[at] in _LIST_JOINS
+            and (words.lower[at] in _LIST_JOINS or _lacks_noun(reading, at))
             and not _continues_with_finding(reading, at + 1, ceiling)
         ):
             at += 1
         else:
             break
     return at
+
+
+def _lacks_noun(reading: Reading, at: int) -> bool:
+    """Whether a comma stands in a list that shares its noun: "upper[,] middle lobe"."""
+    lower = reading.words.lower
+    return lower[at] == "," and lower[at - 1] in _PARTIAL_PLACES
 
 
 def _continues_with_finding(reading: Reading, at: int, ceiling: int) -> bool:
@@ -249,7 +337,8 @@ def _skip_change(reading: Reading, start: int, head: int) -> int:
     """Leave words of change or time in front out: "recurrent or new"."""
     at = start
     while at < head:
-        if reading.kinds(at) and reading.kinds(at) <= {"change"}:
+        kinds = reading.kinds(at)
+        if kinds and (kinds <= {"change"} or is_degree_of_change(reading, at)):
             match = reading.modifier_of[at]
             at = match.end if match is not None else at + 1
         elif at > start and reading.words.lower[at] in _LIST_JOINS | {","}:

@@ -27,6 +27,9 @@ _REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.{0,80}?\*\*\]", re.DOTALL)
 _ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
 _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
 _HYPHENS = frozenset("-‐‑‒–—")
+# Written with a full stop that ends no sentence: "Lt. base", "approx. 5 mm".
+_ABBREVIATED = frozenset(("l", "r", "lt", "rt", "bilat", "approx"))
+_SIDE_LETTER = re.compile(r"^[LR]\.$")
 _SENTENCE_END = re.compile(r"^(?:[.!;]|\.{2,}|…)$")
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 # A line that ends so goes on in the next one.
@@ -105,6 +108,7 @@ class WordType(NamedTuple):
     may_count: bool
     is_removed: bool
     is_bracket: bool
+    has_stop: bool  # "L." as one token
 
 
 @dataclass
@@ -225,7 +229,7 @@ def read_words(
             continue
         at_start = after_newline or len(words.lower) == start
         if kind.may_count and not at_start:
-            at_start = _starts_item(kinds, i, words.lower[-1])
+            at_start = _starts_item(kinds, i, words.lower[start:])
         after_newline = False
         is_minus = kind.is_hyphen and _is_alone_in_brackets(kinds, i)
         is_dash = kind.is_hyphen and not at_start and _is_dash(kinds, spaces, i)
@@ -237,7 +241,8 @@ def read_words(
             start = _close(words, start)
             continue
         if kind.ends_sentence:
-            start = _close(words, start)
+            if not (kind.lower == _STOP and _goes_on(words, start, kinds, i)):
+                start = _close(words, start)
             continue
         lower, forms = kind.lower, kind.forms
         if kind.is_title and lower in first_words and len(words.lower) > start:
@@ -272,7 +277,9 @@ def read_words(
             words.ends.append(offsets[i] + len(texts[i]))
             words.pos.append(poses[i])
             words.sentence_of.append(len(words.sentences))
-        if lower == QUESTION_AFTER:
+        if lower == QUESTION_AFTER or (
+            kind.has_stop and not _goes_on(words, start, kinds, i)
+        ):
             start = _close(words, start)
     _close(words, start)
     words.word_of_token.append(len(words.lower))
@@ -294,6 +301,7 @@ _SPACE = WordType(
     may_count=False,
     is_removed=False,
     is_bracket=False,
+    has_stop=False,
 )
 
 
@@ -310,6 +318,8 @@ def word_type(text: str) -> WordType:
         # A token of white space keeps its line breaks, which may end a sentence.
         return _SPACE._replace(line_breaks=len(_LINE_BREAK.findall(text)))
     lower = plain_text(_ENUMERATED.sub("", text)) or text
+    has_stop = _SIDE_LETTER.match(text) is not None
+    lower = lower.rstrip(_STOP) if has_stop else lower
     is_word = any(char.isalnum() for char in text)
     forms = (lower, *singulars(lower)) if is_word else (lower,)
     contraction = _CONTRACTION.match(lower)
@@ -338,6 +348,7 @@ def word_type(text: str) -> WordType:
         may_count=text == ")" or _ENUMERATOR.match(text) is not None,
         is_removed=_REMOVED.match(text) is not None,
         is_bracket=text.startswith("["),
+        has_stop=has_stop,
     )
 
 
@@ -375,6 +386,18 @@ def _close(words: Words, start: int) -> int:
     return end
 
 
+def _goes_on(words: Words, start: int, kinds: Sequence[WordType], stop: int) -> bool:
+    """Whether a full stop only ends an abbreviation: "Lt. base", not "L. No mass"."""
+    following = kinds[stop + 1] if stop + 1 < len(kinds) else None
+    return (
+        following is not None
+        and following.is_word
+        and len(words.lower) > start
+        and words.lower[-1] in _ABBREVIATED
+        and (not following.is_title or len(words.lower) == start + 1)
+    )
+
+
 def _starts_line(
     kinds: Sequence[WordType], at: int, before: list[str], by_lines: bool
 ) -> bool:
@@ -388,8 +411,11 @@ def _starts_line(
     return by_lines and not (before and before[0] in _GO_ON)
 
 
-def _starts_item(kinds: Sequence[WordType], at: int, before: str) -> bool:
+def _starts_item(kinds: Sequence[WordType], at: int, said: list[str]) -> bool:
     """Whether a number amid a line starts a list item: ": 1) ...", "...   2. ..."."""
+    before = said[-1]
+    if said.count("(") > said.count(")"):
+        return False  # "(left 5-7)"
     if before == ":" or kinds[at - 1].is_space:
         return True
     following = kinds[at + 1].lower if at + 1 < len(kinds) else ""

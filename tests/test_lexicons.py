@@ -62,7 +62,8 @@ LEAST_TERMS = {
 }
 COPD = "chronic obstructive pulmonary disease"
 PLACEHOLDER = "{anatomy}"
-TERM = re.compile(r"[a-z0-9]+( [a-z0-9]+)*")
+# "/" and ">" stand between words only: "b / l", "r > l".
+TERM = re.compile(r"[a-z0-9]+( ([/>] )?[a-z0-9]+)*")
 
 
 def rows_of(name):
