@@ -68,7 +68,6 @@ SIDES = [
     # The place of another finding stays with that finding.
     '<e side=left>Atelectasis</e> at the left base, <e side="">small effusion</e>.',
     'Clear right lung. <e side="">Effusion</e>.',
-    'Rule out <e a=uncertain side="">pneumonia</e>.',
     "<e side=left>Left effusion</e>, right lung clear.",
 ]
 
