@@ -21,7 +21,7 @@ SENTENCES = [
 ]
 REPORT = (
     "She had no rash, fever or cough. The liver was normal. Tremor was negative. "
-    "A zebra dismissed the hypothesis of gout. There was no itching. Pain was severe."
+    "A zebra dismissed our idea of gout. There was no itching. Pain was severe."
 )
 # A finding, and the modifiers of each time that it is marked.
 MARKED = [
