@@ -94,7 +94,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--pipeline", default="en_mcse_cxr_sm", help="of spacy_mcse")
     parser.add_argument("--write", type=Path, help="JSON file for settings and figures")
-    parser.add_argument("--points", type=int, default=200, help="drawn at random")
+    parser.add_argument("--points", type=int, default=150, help="drawn at random")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--reports", type=int, default=500, help="to plant errors in")

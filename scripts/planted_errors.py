@@ -232,7 +232,9 @@ def _swap(words: dict[str, str]) -> Callable[[str], Optional[str]]:
     def change(said: str) -> Optional[str]:
         pattern = rf"\b({'|'.join(words)})\b"
         new = re.sub(pattern, lambda m: words[m.group().lower()], said, flags=re.I)
-        return new if new != said else None
+        # "left greater than right" has both sides before and after.
+        both = [sorted(text.lower().split()) for text in (new, said)]
+        return new if both[0] != both[1] else None
 
     return change
 
