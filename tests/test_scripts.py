@@ -93,7 +93,13 @@ def report():
 
 
 @pytest.mark.parametrize(
-    "name", ["compare_negation.py", "compare_metrics.py", "case_reports.py"]
+    "name",
+    [
+        "compare_negation.py",
+        "compare_metrics.py",
+        "case_reports.py",
+        "choose_settings.py",
+    ],
 )
 def test_missing_data_are_said(name, tmp_path):
     for arguments, environment in [
