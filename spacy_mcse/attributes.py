@@ -18,7 +18,7 @@ from .phrases import (
     is_plural,
 )
 from .reading import Modifier, Reading
-from .vocabulary import ANATOMY
+from .vocabulary import ANATOMY, FINDING
 
 Found = dict[str, list[dict[str, Any]]]
 _JOINS = frozenset(("and", "or", "to", "/", "and/or", ","))
@@ -66,6 +66,46 @@ def describe(
             for kind, items in place_of(reading, *leading).items():
                 found.setdefault(kind, items)
     return _tidied(reading, found, _stems(concept))
+
+
+def own_values(
+    reading: Reading, phrase: Phrase, concept: str, attributes: Found
+) -> dict[str, list[str]]:
+    """The values that only name the concept, in one of its terms or in the key.
+
+    "Pulmonary opacity" is listed as "opacity": a report that says the one and a report
+    that says the other tell the same.
+
+    reading (Reading): The marked words.
+    phrase (Phrase): The phrase.
+    concept (str): What it is about.
+    attributes (dict): What `describe` gave.
+    RETURNS (dict): Kind to values.
+    """
+    names = [
+        (located["start_char"], located["end_char"])
+        for at in range(phrase.head_start, phrase.head_end)
+        if (term := reading.term_of[at]) is not None
+        and term.start == at
+        and term.end <= phrase.head_end
+        and term.value.category == FINDING
+        and (located := reading.words.located(at, term.end))
+    ]
+    about = set(concept.split())
+    own: dict[str, list[str]] = {}
+    for kind, items in attributes.items():
+        values = [
+            str(item["value"])
+            for item in items
+            if str(item["value"]) in about
+            or any(
+                start <= item["start_char"] and item["end_char"] <= end
+                for start, end in names
+            )
+        ]
+        if values:
+            own[kind] = values
+    return own
 
 
 def place_of(reading: Reading, start: int, end: int) -> dict[str, list[dict[str, Any]]]:
@@ -143,9 +183,15 @@ def _in_head(
             stop = min(modifier.end, phrase.head_end)
             kinds = reading.kinds(at)
             words = " ".join(reading.words.lower[at:stop])
-            # "Increased density" is a density, not one that has increased.
+            # "Increased density" is a density, not one that has increased,
             term = reading.term_of[at]
-            is_name = kinds == {"change"} and term is not None and term.end > stop
+            # and a "large heart" or "small airways disease" is not large or small.
+            is_name = (
+                kinds in ({"change"}, {"severity"})
+                and term is not None
+                and term.value.category == FINDING
+                and term.end > stop
+            )
             if "side" in kinds or not (is_name or _stems(words) & about):
                 yield at, stop
         at = stop

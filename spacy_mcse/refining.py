@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from .attributes import describe
+from .attributes import describe, own_values
 from .candidates import Candidate, is_described
 from .context import Assertion, assess_phrase
 from .data import ABSENT, PRESENT
@@ -43,6 +43,7 @@ class Refined:
     """An entity with everything that is said of it, by word index.
 
     known (bool): The word lists have the concept.
+    own (dict): The values among the attributes that only name the concept.
     """
 
     phrase: Phrase
@@ -52,6 +53,7 @@ class Refined:
     assertion: Assertion
     attributes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     mcse_text: str = ""
+    own: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -143,14 +145,16 @@ def assess(
         assertion = assess_phrase(
             reading, phrase.start, phrase.end, phrase.predicate[0]
         )
+    attributes = describe(reading, phrase, concept) if steps.modifiers else {}
     return Refined(
         phrase=phrase,
         category=category,
         concept=concept,
         known=known,
         assertion=assertion,
-        attributes=describe(reading, phrase, concept) if steps.modifiers else {},
+        attributes=attributes,
         mcse_text=mcse_text(reading, phrase, assertion.value == ABSENT),
+        own=own_values(reading, phrase, concept, attributes) if known else {},
     )
 
 

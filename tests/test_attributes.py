@@ -213,8 +213,19 @@ CHANGES = [
 ]
 
 
+# Words of a listed name that would describe the finding anywhere else.
+NAMES = [
+    '<e concept=cardiomegaly severity="">Large heart</e>.',
+    "<e concept=cardiomegaly severity=moderate>Moderately large heart</e>.",
+    '<e severity="">Small airways disease</e>.',
+    '<e severity="">Complete heart block</e>.',
+    '<e concept=atelectasis location="lower lobe">Collapse of the lower lobe</e>.',
+    '<e concept=atelectasis location="middle lobe">Middle lobe collapse</e>.',
+]
+
+
 @pytest.mark.parametrize(
-    "markup", [*SIDES, *PLACES, *SIZES, *COUNTS, *DEGREES, *CHANGES]
+    "markup", [*SIDES, *PLACES, *SIZES, *COUNTS, *DEGREES, *CHANGES, *NAMES]
 )
 def test_attributes_in_any_wording(nlp: Language, markup: str) -> None:
     text, marked = parse_markup(markup)
