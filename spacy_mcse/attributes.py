@@ -82,16 +82,17 @@ def own_values(
     attributes (dict): What `describe` gave.
     RETURNS (dict): Kind to values.
     """
+    about = set(concept.split())
     names = [
         (located["start_char"], located["end_char"])
         for at in range(phrase.head_start, phrase.head_end)
         if (term := reading.term_of[at]) is not None
         and term.start == at
         and term.end <= phrase.head_end
-        and term.value.category == FINDING
+        # The finding, or the structure it is one of: "prominent [hila]".
+        and (term.value.category == FINDING or about & set(term.value.concept.split()))
         and (located := reading.words.located(at, term.end))
     ]
-    about = set(concept.split())
     own: dict[str, list[str]] = {}
     for kind, items in attributes.items():
         values = [
@@ -152,8 +153,16 @@ def _in_span(
     if phrase.is_predicate:
         # "the heart is mildly enlarged", not "aorta is [calcified and] tortuous"
         yield from _in_predicate(reading, phrase)
+        # "the middle lobe is collapsed" is a collapse of the middle lobe
+        last = min(phrase.predicate[0], phrase.head_end)
+        for at, stop in _in_head(reading, phrase.head_start, last, _stems(concept)):
+            # ... but "pulmonary vasculature" is one name
+            term = reading.term_of[at]
+            if term is None or term.end <= stop or "side" in reading.kinds(at):
+                yield at, stop
     else:
-        yield from _in_head(reading, phrase, _stems(concept))
+        about = _stems(concept)
+        yield from _in_head(reading, phrase.head_start, phrase.head_end, about)
     yield phrase.head_end, phrase.end
 
 
@@ -173,14 +182,14 @@ def _in_predicate(reading: Reading, phrase: Phrase) -> Iterable[tuple[int, int]]
 
 
 def _in_head(
-    reading: Reading, phrase: Phrase, about: set[str]
+    reading: Reading, start: int, end: int, about: set[str]
 ) -> Iterable[tuple[int, int]]:
-    at = phrase.head_start
-    while at < phrase.head_end:
+    at = start
+    while at < end:
         modifier = reading.modifier_of[at]
         stop = at + 1
         if modifier is not None and modifier.start == at:
-            stop = min(modifier.end, phrase.head_end)
+            stop = min(modifier.end, end)
             kinds = reading.kinds(at)
             words = " ".join(reading.words.lower[at:stop])
             # "Increased density" is a density, not one that has increased,

@@ -221,6 +221,10 @@ NAMES = [
     '<e severity="">Complete heart block</e>.',
     '<e concept=atelectasis location="lower lobe">Collapse of the lower lobe</e>.',
     '<e concept=atelectasis location="middle lobe">Middle lobe collapse</e>.',
+    'The <e side=right location="middle lobe">right middle lobe is collapsed</e>.',
+    "The <e side=left location=base>left lung base is opacified</e>.",
+    'The <e concept=cardiomegaly location="">heart is enlarged</e>.',
+    'The <e location="">pulmonary vasculature is engorged</e>.',
 ]
 
 
