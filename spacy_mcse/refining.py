@@ -12,7 +12,7 @@ from .filters import IGNORED, REASONS
 from .phrases import LONGEST_PHRASE, Phrase, coordinated, whole_phrase
 from .reading import Reading
 from .vocabulary import ANATOMY, DEVICE, FINDING, OTHER
-from .wording import concept_of, mcse_text, narrowed_concept
+from .wording import concept_of, mcse_text, narrowed_concept, placed_concept
 
 DECIDE_BY_WORDS = "?"
 TRUSTED = ""  # a label that no list knows: the user's NER knows what it is
@@ -146,6 +146,9 @@ def assess(
             reading, phrase.start, phrase.end, phrase.predicate[0]
         )
     attributes = describe(reading, phrase, concept) if steps.modifiers else {}
+    if known and (placed := placed_concept(reading, concept, attributes)) != concept:
+        concept = placed
+        attributes = describe(reading, phrase, concept)
     return Refined(
         phrase=phrase,
         category=category,

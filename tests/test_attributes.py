@@ -225,6 +225,13 @@ NAMES = [
     "The <e side=left location=base>left lung base is opacified</e>.",
     'The <e concept=cardiomegaly location="">heart is enlarged</e>.',
     'The <e location="">pulmonary vasculature is engorged</e>.',
+    # A place that is said apart makes the concept as much as one in its name.
+    '<e concept="perihilar opacity" side=right>Opacity</e> in the right perihilar '
+    "region.",
+    '<e concept="hilar mass" side=left>Mass</e> in the left perihilar region.',
+    '<e concept=mass location="upper lobe">Mass</e> in the left upper lobe.',
+    # No abbreviation of a state.
+    "Left upper lobe: <e concept=mass side=left>Mass</e>.",
 ]
 
 
