@@ -18,7 +18,7 @@ from .phrases import (
     is_plural,
 )
 from .reading import Modifier, Reading
-from .vocabulary import ANATOMY
+from .vocabulary import ANATOMY, FINDING
 
 Found = dict[str, list[dict[str, Any]]]
 _JOINS = frozenset(("and", "or", "to", "/", "and/or", ","))
@@ -68,6 +68,47 @@ def describe(
     return _tidied(reading, found, _stems(concept))
 
 
+def own_values(
+    reading: Reading, phrase: Phrase, concept: str, attributes: Found
+) -> dict[str, list[str]]:
+    """The values that only name the concept, in one of its terms or in the key.
+
+    "Pulmonary opacity" is listed as "opacity": a report that says the one and a report
+    that says the other tell the same.
+
+    reading (Reading): The marked words.
+    phrase (Phrase): The phrase.
+    concept (str): What it is about.
+    attributes (dict): What `describe` gave.
+    RETURNS (dict): Kind to values.
+    """
+    about = set(concept.split())
+    names = [
+        (located["start_char"], located["end_char"])
+        for at in range(phrase.head_start, phrase.head_end)
+        if (term := reading.term_of[at]) is not None
+        and term.start == at
+        and term.end <= phrase.head_end
+        # The finding, or the structure it is one of: "prominent [hila]".
+        and (term.value.category == FINDING or about & set(term.value.concept.split()))
+        and (located := reading.words.located(at, term.end))
+    ]
+    own: dict[str, list[str]] = {}
+    for kind, items in attributes.items():
+        values = [
+            str(item["value"])
+            for item in items
+            if str(item["value"]) in about
+            or any(
+                start <= item["start_char"] and item["end_char"] <= end
+                for start, end in names
+            )
+        ]
+        if values:
+            own[kind] = values
+    return own
+
+
 def place_of(reading: Reading, start: int, end: int) -> dict[str, list[dict[str, Any]]]:
     """The sides and places that words[start:end] name, as `describe` gives them."""
     found: Found = {}
@@ -112,8 +153,16 @@ def _in_span(
     if phrase.is_predicate:
         # "the heart is mildly enlarged", not "aorta is [calcified and] tortuous"
         yield from _in_predicate(reading, phrase)
+        # "the middle lobe is collapsed" is a collapse of the middle lobe
+        last = min(phrase.predicate[0], phrase.head_end)
+        for at, stop in _in_head(reading, phrase.head_start, last, _stems(concept)):
+            # ... but "pulmonary vasculature" is one name
+            term = reading.term_of[at]
+            if term is None or term.end <= stop or "side" in reading.kinds(at):
+                yield at, stop
     else:
-        yield from _in_head(reading, phrase, _stems(concept))
+        about = _stems(concept)
+        yield from _in_head(reading, phrase.head_start, phrase.head_end, about)
     yield phrase.head_end, phrase.end
 
 
@@ -133,19 +182,25 @@ def _in_predicate(reading: Reading, phrase: Phrase) -> Iterable[tuple[int, int]]
 
 
 def _in_head(
-    reading: Reading, phrase: Phrase, about: set[str]
+    reading: Reading, start: int, end: int, about: set[str]
 ) -> Iterable[tuple[int, int]]:
-    at = phrase.head_start
-    while at < phrase.head_end:
+    at = start
+    while at < end:
         modifier = reading.modifier_of[at]
         stop = at + 1
         if modifier is not None and modifier.start == at:
-            stop = min(modifier.end, phrase.head_end)
+            stop = min(modifier.end, end)
             kinds = reading.kinds(at)
             words = " ".join(reading.words.lower[at:stop])
-            # "Increased density" is a density, not one that has increased.
+            # "Increased density" is a density, not one that has increased,
             term = reading.term_of[at]
-            is_name = kinds == {"change"} and term is not None and term.end > stop
+            # and a "large heart" or "small airways disease" is not large or small.
+            is_name = (
+                kinds in ({"change"}, {"severity"})
+                and term is not None
+                and term.value.category == FINDING
+                and term.end > stop
+            )
             if "side" in kinds or not (is_name or _stems(words) & about):
                 yield at, stop
         at = stop

@@ -5,7 +5,7 @@ entities and what normal statements rule out become denials.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional, Union
 
@@ -31,12 +31,17 @@ LEVELS = {word: i for i, words in enumerate(_LEVEL_WORDS) for word in words.spli
 HIGHEST_LEVEL = max(LEVELS.values())
 BOTH_SIDES = {"bilateral": ("left", "right"), "both": ("left", "right")}
 # Words of change that say the same of a finding.
-SAME_CHANGE = {"unchanged": "stable", "persistent": "stable"}
+SAME_CHANGE = {"unchanged": ("stable",), "persistent": ("stable",)}
+_SAME: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "side": BOTH_SIDES,
+    "change": SAME_CHANGE,
+}
 # Kinds that are compared as sets of values; the others are ordered.
 SET_KINDS = ("side", "location", "quality", "change", "count")
 # What a repeated mention may lack without being a finding of its own.
 IDENTITY_KINDS = ("side", "location", "quality", "count", "severity", "size")
 _NOTHING: frozenset[str] = frozenset()
+_NO_VALUES: Mapping[str, frozenset[str]] = {}
 _UNSTATED = dict.fromkeys((*SET_KINDS, "severity", "size"), _NOTHING)
 
 
@@ -53,6 +58,7 @@ class Claim(NamedTuple):
     key (tuple): Sorts claims in one order, whatever the order of the sentences.
     weight (float): Weight of the finding, or of the part of it that this is.
     families (frozenset[str]): Names of the groups of near concepts it belongs to.
+    own (Mapping): Values of each kind that only name the concept.
     """
 
     source: Union[Entity, NormalStatement]
@@ -65,6 +71,18 @@ class Claim(NamedTuple):
     key: tuple[Any, ...]
     weight: float = 1.0
     families: frozenset[str] = frozenset()
+    own: Mapping[str, frozenset[str]] = _NO_VALUES
+
+    def beside(self, kind: str, other: "Claim") -> frozenset[str]:
+        """The values to compare with those of another claim.
+
+        What only names the concept counts where the other claim says something of
+        the kind: "thoracic compression fracture" is no "compression fracture of L2".
+        """
+        values = self.values[kind]
+        if self.own and not other.values[kind]:
+            return values - self.own.get(kind, _NOTHING)
+        return values
 
 
 class Claims(NamedTuple):
@@ -128,6 +146,7 @@ def _sort_key(claim: Claim) -> tuple[Any, ...]:
 def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
     concept = entity.concept or entity.mcse_text
     values: Mapping[str, frozenset[str]] = _UNSTATED
+    own: Mapping[str, frozenset[str]] = _NO_VALUES
     stated: tuple[Any, ...] = ()
     level = millimetres = None
     # Most entities have no attributes: these should cost next to nothing.
@@ -136,6 +155,9 @@ def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
         stated = tuple(
             sorted((kind, *sorted(found)) for kind, found in values.items() if found)
         )
+        if entity.own:
+            # As `values`: both names of a side are both sides.
+            own = _normal_values(entity.own)
         if values["severity"]:
             level = _level(values["severity"])
         if values["size"]:
@@ -151,6 +173,7 @@ def _entity_claim(entity: Entity, index: int, settings: ScoreSettings) -> Claim:
         key=(0, concept, entity.assertion, stated, entity.mcse_text),
         weight=settings.weight(entity.significance),
         families=frozenset(entity.families),
+        own=own,
     )
 
 
@@ -177,23 +200,29 @@ def _normal_claims(statement: NormalStatement) -> list[Claim]:
 
 
 def _values(entity: Entity, settings: ScoreSettings) -> dict[str, frozenset[str]]:
-    values = _UNSTATED | {kind: entity.values(kind) for kind in entity.attributes}
+    values = _UNSTATED | _normal_values(
+        {kind: entity.values(kind) for kind in entity.attributes}
+    )
     if settings.ignore_change:
         values["change"] = _NOTHING
-    elif values["change"]:
-        values["change"] = frozenset(
-            SAME_CHANGE.get(value, value) for value in values["change"]
-        )
-    if values["side"]:
-        values["side"] = frozenset(
-            side for value in values["side"] for side in BOTH_SIDES.get(value, (value,))
-        )
     if values["size"]:
         sizes = [item["value"] for item in entity.attributes["size"]]
         measures = frozenset(str(size) for size in sizes if largest_measure(size))
         values["severity"] |= values["size"] - measures
         values["size"] = measures
     return values
+
+
+def _normal_values(
+    values: Mapping[str, Iterable[str]],
+) -> dict[str, frozenset[str]]:
+    """The values with one name for all that say the same."""
+    return {
+        kind: frozenset(
+            name for value in found for name in _SAME.get(kind, {}).get(value, (value,))
+        )
+        for kind, found in values.items()
+    }
 
 
 def _level(severity: frozenset[str]) -> Optional[tuple[float, float]]:

@@ -86,7 +86,9 @@ def rules_out(denial: Claim, claim: Claim) -> bool:
         if beyond and not beyond & claim.source.values("change"):
             return False
     for kind in ("side", "location", "quality"):
-        one, other = denial.values[kind], claim.values[kind]
+        # "No pulmonary opacity" denies every opacity.
+        one = denial.values[kind] - denial.own.get(kind, frozenset())
+        other = claim.values[kind]
         if one and not one & other and (other or is_normal):
             return False
     if denial.level is not None and (

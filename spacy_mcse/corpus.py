@@ -66,7 +66,11 @@ class CorpusSummary:
 
 @dataclass(frozen=True)
 class CorpusScore:
-    """Scores of many pairs, in order, and their summary."""
+    """Scores of many pairs and their summary.
+
+    scores (list[MCSEScore]): One score for each pair, in order.
+    summary (CorpusSummary): Means, intervals and warnings.
+    """
 
     scores: list[MCSEScore]
     summary: CorpusSummary

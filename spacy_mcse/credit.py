@@ -74,7 +74,7 @@ def attribute_factor(a: Claim, b: Claim, settings: ScoreSettings) -> float:
     if a.values == b.values:
         return factor
     for kind in SET_KINDS:
-        factor *= _set_factor(kind, a.values[kind], b.values[kind], settings)
+        factor *= _set_factor(kind, a.beside(kind, b), b.beside(kind, a), settings)
     return factor * _level_factor(a, b, settings) * _size_factor(a, b, settings)
 
 

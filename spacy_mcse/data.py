@@ -43,6 +43,8 @@ class Entity:
     known (bool): The word lists have the concept, with all its synonyms.
     significance (str): Clinical significance of the concept, '' where no list says.
     families (tuple): Names of the groups of near concepts that it belongs to.
+    own (dict): Kind to the values among the attributes that only name the concept:
+        "pulmonary" in "pulmonary opacity", which is a listed name of "opacity".
     """
 
     text: str
@@ -57,6 +59,7 @@ class Entity:
     known: bool = False
     significance: str = ""
     families: tuple[str, ...] = ()
+    own: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def negated(self) -> bool:
@@ -256,6 +259,7 @@ def _entities(located: Iterable[tuple[Span, dict[str, Any]]]) -> tuple[Entity, .
             known=record.get("known", False),
             significance=record.get("significance", ""),
             families=tuple(record.get("families", ())),
+            own=record.get("own", {}),
         )
         for span, record in located
     )

@@ -94,6 +94,7 @@ def _located(
                 "known": entity.known,
                 "significance": vocabulary.significance_of(entity.concept),
                 "families": sorted(vocabulary.families.get(entity.concept, ())),
+                "own": entity.own,
             }
         )
     return spans, records

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from .attributes import describe
+from .attributes import describe, own_values
 from .candidates import Candidate, is_described
 from .context import Assertion, assess_phrase
 from .data import ABSENT, PRESENT
@@ -12,7 +12,7 @@ from .filters import IGNORED, REASONS
 from .phrases import LONGEST_PHRASE, Phrase, coordinated, whole_phrase
 from .reading import Reading
 from .vocabulary import ANATOMY, DEVICE, FINDING, OTHER
-from .wording import concept_of, mcse_text, narrowed_concept
+from .wording import concept_of, mcse_text, narrowed_concept, placed_concept
 
 DECIDE_BY_WORDS = "?"
 TRUSTED = ""  # a label that no list knows: the user's NER knows what it is
@@ -44,6 +44,7 @@ class Refined:
     """An entity with everything that is said of it, by word index.
 
     known (bool): The word lists have the concept.
+    own (dict): The values among the attributes that only name the concept.
     """
 
     phrase: Phrase
@@ -53,6 +54,7 @@ class Refined:
     assertion: Assertion
     attributes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     mcse_text: str = ""
+    own: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -145,6 +147,9 @@ def assess(
             reading, phrase.start, phrase.end, phrase.predicate[0]
         )
     attributes = describe(reading, phrase, concept) if steps.modifiers else {}
+    if known and (placed := placed_concept(reading, concept, attributes)) != concept:
+        concept = placed
+        attributes = describe(reading, phrase, concept)
     if assertion.value != ABSENT:
         _not_all_gone(attributes)
     return Refined(
@@ -155,6 +160,7 @@ def assess(
         assertion=assertion,
         attributes=attributes,
         mcse_text=mcse_text(reading, phrase, assertion.value == ABSENT),
+        own=own_values(reading, phrase, concept, attributes) if known else {},
     )
 
 

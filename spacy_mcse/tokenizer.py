@@ -17,6 +17,8 @@ _RUN_ON = (
 )
 # spaCy cuts "8mm" but not "8MM".
 _UNITS = r"(?<=[0-9])(?:MM|CM)"
+# Abbreviations of spaCy that end a sentence of a report: "Right upper lobe: Mass."
+_WORDS = ("Mass.", "Ill.", "La.", "Pa.")
 _SHORTEST = 4  # letters; shorter words in capitals are mostly abbreviations
 
 
@@ -26,6 +28,11 @@ class _MakeTokenizer:
     def __call__(self, nlp: Language) -> Tokenizer:
         make_default = registry.tokenizers.get("spacy.Tokenizer.v1")()
         tokenizer = make_default(nlp)
+        tokenizer.rules = {
+            text: parts
+            for text, parts in (tokenizer.rules or {}).items()
+            if text not in _WORDS
+        }
         infixes = [*(nlp.Defaults.infixes or ()), *_RUN_ON]
         tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
         suffixes = [*(nlp.Defaults.suffixes or ()), _UNITS]
@@ -42,7 +49,8 @@ class _MakeTokenizer:
 def make_report_tokenizer() -> _MakeTokenizer:
     """Make the tokenizer `spacy-mcse.ReportTokenizer.v1`.
 
-    spaCy's English tokenizer with cuts in run-on text ("fracture.2.Small"). In its
+    spaCy's English tokenizer with cuts in run-on text ("fracture.2.Small") and with no
+    abbreviation that is a word of reports ("Mass."). In its
     vocabulary the shape, prefix and suffix of a word in capitals are those of the same
     word in small letters, so that a report in capitals is parsed like any other.
 

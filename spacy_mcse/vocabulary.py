@@ -108,6 +108,7 @@ class Vocabulary:
     significance (dict[str, str]): Concept to "urgent", "actionable", "minor" or
         "expected"; states of any structure by their pattern, "enlarged {anatomy}".
         A concept that is not there is actionable.
+    finding_names (dict[str, str]): Each listed term of a finding to its concept.
     families (dict[str, frozenset[str]]): Concept to the names of its families; two
         concepts with a family in common are nearly the same to a reader.
     """
@@ -188,6 +189,11 @@ class Vocabulary:
             for heading in split_terms(row["headings"])
         }
         self.finding_concepts = frozenset(row["concept"] for row in tables["findings"])
+        self.finding_names = {
+            name: row["concept"]
+            for row in reversed(tables["findings"])
+            for name in (row["concept"], *split_terms(row["terms"]))
+        }
         self.significance = {
             concept: row["significance"]
             for row in tables["significance"]

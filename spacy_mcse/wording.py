@@ -1,5 +1,7 @@
 """How an entity is worded: the paper's text of it and the key of its concept."""
 
+from typing import Any
+
 from .phrases import Phrase, degree_start
 from .reading import Reading
 from .vocabulary import ANATOMY
@@ -61,6 +63,21 @@ def narrowed_concept(reading: Reading, phrase: Phrase, concept: str) -> str:
             if narrower in reading.vocabulary.finding_concepts:
                 return narrower
     return concept
+
+
+def placed_concept(
+    reading: Reading, concept: str, attributes: dict[str, list[dict[str, Any]]]
+) -> str:
+    """The concept of a finding at the one place that is said of it.
+
+    RETURNS (str): "perihilar opacity" for an opacity "in the left perihilar region",
+        where the lists have it, else the concept as it was.
+    """
+    places = attributes.get("location", ())
+    if len(places) != 1:
+        return concept
+    name = f"{places[0]['value']} {concept}"
+    return reading.vocabulary.finding_names.get(name, concept)
 
 
 def _singular(forms: tuple[str, ...]) -> str:

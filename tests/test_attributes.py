@@ -213,8 +213,30 @@ CHANGES = [
 ]
 
 
+# Words of a listed name that would describe the finding anywhere else.
+NAMES = [
+    '<e concept=cardiomegaly severity="">Large heart</e>.',
+    "<e concept=cardiomegaly severity=moderate>Moderately large heart</e>.",
+    '<e severity="">Small airways disease</e>.',
+    '<e severity="">Complete heart block</e>.',
+    '<e concept=atelectasis location="lower lobe">Collapse of the lower lobe</e>.',
+    '<e concept=atelectasis location="middle lobe">Middle lobe collapse</e>.',
+    'The <e side=right location="middle lobe">right middle lobe is collapsed</e>.',
+    "The <e side=left location=base>left lung base is opacified</e>.",
+    'The <e concept=cardiomegaly location="">heart is enlarged</e>.',
+    'The <e location="">pulmonary vasculature is engorged</e>.',
+    # A place that is said apart makes the concept as much as one in its name.
+    '<e concept="perihilar opacity" side=right>Opacity</e> in the right perihilar '
+    "region.",
+    '<e concept="hilar mass" side=left>Mass</e> in the left perihilar region.',
+    '<e concept=mass location="upper lobe">Mass</e> in the left upper lobe.',
+    # No abbreviation of a state.
+    "Left upper lobe: <e concept=mass side=left>Mass</e>.",
+]
+
+
 @pytest.mark.parametrize(
-    "markup", [*SIDES, *PLACES, *SIZES, *COUNTS, *DEGREES, *CHANGES]
+    "markup", [*SIDES, *PLACES, *SIZES, *COUNTS, *DEGREES, *CHANGES, *NAMES]
 )
 def test_attributes_in_any_wording(nlp: Language, markup: str) -> None:
     text, marked = parse_markup(markup)

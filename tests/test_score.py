@@ -361,6 +361,43 @@ def test_change_can_be_ignored():
     assert f1(reference, candidate, ignore_change=True) == 1.0
 
 
+def named(concept, own, **attributes):
+    """A finding whose listed name has values of attributes in it."""
+    return dataclasses.replace(entity(concept, **attributes), own=own)
+
+
+def test_what_only_names_the_concept_costs_nothing():
+    pulmonary = named("opacity", {"location": ["pulmonary"]}, location="pulmonary")
+    assert f1([pulmonary], [entity("opacity")]) == 1.0
+    stated = {"location": "pulmonary", "side": "left"}
+    left = named("opacity", {"location": ["pulmonary"]}, **stated)
+    side_alone = f1([entity("opacity", side="left")], [entity("opacity")])
+    assert f1([left], [entity("opacity")]) == side_alone < 1.0
+
+
+def test_names_of_two_places_are_two_places():
+    thoracic = named("fracture", {"location": ["thoracic"]}, location="thoracic")
+    lumbar = named("fracture", {"location": ["lumbar"]}, location="lumbar")
+    assert f1([thoracic], [lumbar]) < f1([thoracic], [entity("fracture")]) == 1.0
+
+
+def test_what_only_names_a_side_is_compared_as_a_side():
+    both = named("fracture", {"side": ["bilateral"]}, side="bilateral")
+    assert f1([both], [entity("fracture")]) == 1.0
+
+
+def test_what_only_names_the_concept_does_not_confine_a_denial():
+    no_opacity = dataclasses.replace(
+        entity("opacity", "absent", location="pulmonary"),
+        own={"location": ["pulmonary"]},
+    )
+    finding = entity("opacity", location="base")
+    result = score_facts(report(finding), report(no_opacity))
+    assert outcomes(result) == ["contradicted"]
+    confined = report(dataclasses.replace(no_opacity, own={}))
+    assert outcomes(score_facts(report(finding), confined)) == ["missed"]
+
+
 # Repeated mentions
 
 
