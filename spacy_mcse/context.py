@@ -11,7 +11,7 @@ from .data import ABSENT, PRESENT, UNCERTAIN
 from .matching import Match
 from .reading import Reading
 from .scope import REACH, Between, Found, is_masked, meaning_of
-from .vocabulary import ANATOMY, Cue
+from .vocabulary import ANATOMY, PROCEDURE, Cue
 
 _LONGEST_CUE = 6  # words
 _LONGEST_ASIDE = 12
@@ -84,6 +84,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[Found]:
         if forward is not None:
             if is_masked(reading, cue, start):
                 continue
+            if backward is not None and _ends_item(reading, cue, first):
+                return between.doubt
             if forward.polarity == ABSENT:
                 if forward.scope == "phrase" and _is_not_whole(reading, cue):
                     return between.doubt
@@ -147,7 +149,7 @@ def _after(reading: Reading, start: int, end: int, last: int) -> Optional[Found]
                 at = cue.end
                 continue
             forward = meaning_of(cue, "forward")
-            behind = at == end or (at == end + 1 and words.lower[end] == ",")
+            behind = at == end or (at == end + 1 and words.lower[end] in (",", "|"))
             if forward is not None and cue.end == last and behind:
                 # "Effusion: no", with nothing behind that it could speak of.
                 return Found(forward.polarity, cue.start, cue.end)
@@ -168,10 +170,20 @@ def _after(reading: Reading, start: int, end: int, last: int) -> Optional[Found]
             reading, at, last
         ):
             return None
-        elif reading.category(at) not in ("", ANATOMY):
-            crossed += 1
+        elif reading.category(at) not in ("", ANATOMY, PROCEDURE):
+            crossed += 1  # "the nodule of the prior study is not seen"
         at += 1
     return None
+
+
+def _ends_item(reading: Reading, cue: Match[tuple[Cue, ...]], first: int) -> bool:
+    """Whether a cue speaks of what is in front of it: "pneumothorax none, ..."."""
+    words = reading.words
+    before = cue.start - 1
+    if words.lower[cue.end] != "," or before < first:
+        return False
+    is_label = words.lower[before] == ":" and before > first
+    return reading.category(before - is_label) not in ("", ANATOMY)
 
 
 def _is_of_the_past(reading: Reading, at: int, last: int) -> bool:

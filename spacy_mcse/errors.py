@@ -199,8 +199,9 @@ class Warnings(metaclass=ErrorsWithCodes):
         "that writes it is in the pipeline, and in front of '{component}'."
     )
     W103 = (
-        "'{component}': a text speaks of no part of the chest. The word lists are made "
-        "for chest imaging: they know fewer findings and synonyms of other regions."
+        "'{component}': most texts so far name structures, but none of the chest. The "
+        "word lists are made for chest imaging: they know fewer findings and synonyms "
+        "of other regions. This is shown once."
     )
     W201 = (
         "The attribute span._.{name} or doc._.{name} was set by another package and "

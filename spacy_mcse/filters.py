@@ -10,6 +10,12 @@ IGNORED = "IGNORE"
 _DIAGNOSTIC = "diagnostic"
 _GENERIC = "generic"
 _BEYOND_CHEST = frozenset(("abdomen", "limb", "other"))
+# Words that tell of a study of the chest where no structure does: "stable chest".
+_OF_CHEST = (
+    *("chest", "thorac", "thorax", "intrathorac", "cardio", "cardiac", "lung", "cxr"),
+    *("pulmon", "pleur", "pneumoth", "pneumon", "hilar", "bihilar", "perihilar"),
+    *("mediastin", "bibasilar", "basilar", "granuloma", "emphysem", "atelect"),
+)
 
 
 def is_device(reading: Reading, phrase: Phrase, category: str) -> bool:
@@ -101,13 +107,15 @@ def is_hypothetical(reading: Reading, phrase: Phrase, category: str) -> bool:
 
 
 def is_beyond_chest(reading: Reading) -> bool:
-    """Whether a report names structures, and none of them in or at the chest."""
+    """Whether a report names structures, and nothing in or at the chest."""
     regions = {
         reading.vocabulary.regions.get(term.value.concept, "")
         for term in reading.terms
         if term.value.category == ANATOMY
     }
-    return bool(regions) and regions <= _BEYOND_CHEST
+    if not regions or not regions <= _BEYOND_CHEST:
+        return False
+    return not any(word.startswith(_OF_CHEST) for word in reading.words.lower)
 
 
 # In the order in which they are asked; the first that holds names the reason.

@@ -213,6 +213,7 @@ class EntityRefiner(ListsPipe):
         self._lacking: Optional[int] = 0
         self._warned = False
         self._warned_of_region = False
+        self._read = self._beyond_chest = 0
         install_extensions()
 
     def __call__(self, doc: Doc) -> Doc:
@@ -245,9 +246,8 @@ class EntityRefiner(ListsPipe):
         )
         normal = find_normal(reading) if self.cfg["find_normal_statements"] else []
         normal = [statement for statement in normal if counted[statement.start]]
-        if entities and not self._warned_of_region and is_beyond_chest(reading):
-            self._warned_of_region = True
-            warnings.warn(Warnings.W103.format(component=self.name), stacklevel=3)
+        if entities and not self._warned_of_region:
+            self._warn_of_region(reading)
         return Refinement(reading, entities, devices, dropped, normal)
 
     def set_annotations(self, doc: Doc, refinement: Refinement) -> None:
@@ -294,6 +294,17 @@ class EntityRefiner(ListsPipe):
         """Refine a stream; at its end warn once of labels that never occurred."""
         yield from super().pipe(stream, batch_size=batch_size)
         self._warn_of_labels(self._seen)
+
+    def _warn_of_region(self, reading: Reading) -> None:
+        """Warn once where most texts are not of the chest; a single one among others
+        in a corpus of chest reports is no news."""
+        self._read += 1
+        if not is_beyond_chest(reading):
+            return
+        self._beyond_chest += 1
+        if 2 * self._beyond_chest > self._read:
+            self._warned_of_region = True
+            warnings.warn(Warnings.W103.format(component=self.name), stacklevel=4)
 
     def _known_sections(self, sections: Optional[Sequence[str]]) -> Optional[list[str]]:
         """The names of sections in small letters; E105 for one that no list has."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from .data import ABSENT
+from .data import ABSENT, UNCERTAIN
 from .matching import Match
 from .reading import Reading
 from .vocabulary import ANATOMY, Cue
@@ -14,6 +14,7 @@ REACH = 60
 _LONGEST_CUE = 6  # words
 # "no large effusion", "no new opacity"
 _DENIABLE = frozenset(("large", "severe", "new", "worse", "interval"))
+_SMALL_DEGREES = frozenset(("minimal", "mild", "small", "moderate"))
 _CONJUNCTIONS = frozenset(("or", "nor", "and", "/"))
 _AFTER_CHANGE = frozenset(("in", "of", "to", "from", "since"))
 _LINKS = frozenset(("or", "nor", "/", "and/or", "versus", "vs", "vs."))
@@ -76,7 +77,7 @@ class Between:
         words = reading.words
         word = words.lower[at]
         if word == ",":
-            if at in reading.cue_ending:
+            if _is_doubt_aside(reading, at):
                 return  # "less likely, pneumonia"
             self.crossed_phrase = True
             self.closed |= not is_in_or_list(reading, at)
@@ -86,7 +87,10 @@ class Between:
             return
         elif word == "and" or not words.is_word[at]:
             self.closed = True
-        elif word == "with" and _opens_finding(reading, at):
+            self.denial_ended |= word == "and" and _opens_degree(reading, at + 1)
+        elif word == "with" and (
+            _opens_finding(reading, at) or _opens_degree(reading, at + 1)
+        ):
             self.denial_ended = True
         elif reading.is_class(at, "showing_verb"):
             self.closed = True  # "none of the films shows a fracture"
@@ -94,6 +98,8 @@ class Between:
             self.closed = self.clause_ended = True
         elif reading.category(at) not in ("", ANATOMY):
             self.crossed_phrase = True
+            # "no effusion mild edema": two statements without a full stop.
+            self.denial_ended |= _opens_degree(reading, at + 1)
             following = words.lower[at + 1] if at + 1 < start else "or"
             if following != "," and following not in _LINKS:
                 self.closed = True
@@ -162,6 +168,8 @@ def _comma_ends_denial(reading: Reading, comma: int) -> bool:
     if comma > first + 1 and reading.is_class(comma - 1, "noticed"):
         # "no effusion seen, calcified hila": that was all that was looked for.
         return not is_in_or_list(reading, comma)
+    if _opens_degree(reading, comma + 1):
+        return True
     match = reading.modifier_of[comma + 1] if comma + 1 < last else None
     if match is None or not any(
         kind in ("change", "severity") and value not in _DENIABLE
@@ -172,6 +180,33 @@ def _comma_ends_denial(reading: Reading, comma: int) -> bool:
         reading.words.lower[i] in _CONJUNCTIONS
         for i in range(comma + 1, min(last, comma + REACH))
     )
+
+
+def _opens_degree(reading: Reading, at: int) -> bool:
+    """Whether a small degree or a size begins at a word: nobody denies "a mild" one.
+
+    "No pneumothorax and small effusion", "no mass, 5 mm nodule"; a list with "or" goes
+    on behind it.
+    """
+    words = reading.words
+    _, last = reading.sentence(at - 1)
+    match = reading.modifier_of[at] if at < last else None
+    is_degree = (
+        match is not None
+        and match.start == at
+        and any(k == "severity" and v in _SMALL_DEGREES for k, v in match.value)
+    )
+    is_size = (
+        at + 1 < last and words.is_number[at] and words.lower[at + 1] in ("mm", "cm")
+    )
+    return (is_degree or is_size) and "or" not in words.lower[
+        at : min(last, at + REACH)
+    ]
+
+
+def _is_doubt_aside(reading: Reading, comma: int) -> bool:
+    cue = reading.cue_ending.get(comma)
+    return cue is not None and any(m.polarity == UNCERTAIN for m in cue.value)
 
 
 def _opens_finding(reading: Reading, at: int) -> bool:

@@ -55,7 +55,7 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
 
 # At most five words: longer headings do not occur, and the search stays linear.
 _HEADING = re.compile(
-    r"(?:^|(?<=\n)|(?<=[.!?:;]))[ \t]*(?:"
+    r"(?:^|(?<=\n)|(?<=[.!?:;>*#]))[ \t]*(?:"
     r"(?P<colon>[A-Za-z][A-Za-z/&]*(?:[ \t][A-Za-z/&]+){0,4})[ \t]?:"
     r"|(?P<line>[A-Z][A-Z/&]*(?:[ \t][A-Z/&]+){0,4})[ \t]*(?=\r?\n)"
     r")"

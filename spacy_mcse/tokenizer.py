@@ -6,7 +6,12 @@ from spacy.attrs import PREFIX, SHAPE, SUFFIX
 from spacy.lang.lex_attrs import prefix, suffix, word_shape
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
-from spacy.util import compile_infix_regex, compile_suffix_regex, registry
+from spacy.util import (
+    compile_infix_regex,
+    compile_prefix_regex,
+    compile_suffix_regex,
+    registry,
+)
 
 # A full stop or bracket between a word and the next sentence or list number.
 _RUN_ON = (
@@ -15,6 +20,10 @@ _RUN_ON = (
     r"(?<=[0-9])[.)](?=[A-Za-z]{2})",
     r"(?<=[A-Za-z]{3})[;,](?=[A-Za-z])",
 )
+# "<br/>" amid words, and marks of the direction of writing at the ends of words.
+_TAG = r"</?[A-Za-z][A-Za-z0-9]{0,9}(?: [^<>]{0,80})?/?>"
+_DIRECTIONS = r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+_MARKED = (_DIRECTIONS, rf"(?<={_DIRECTIONS})[.,;:!?]")
 # spaCy cuts "8mm" but not "8MM".
 _UNITS = r"(?<=[0-9])(?:MM|CM)"
 # Abbreviations of spaCy that end a sentence of a report: "Right upper lobe: Mass."
@@ -33,9 +42,11 @@ class _MakeTokenizer:
             for text, parts in (tokenizer.rules or {}).items()
             if text not in _WORDS
         }
-        infixes = [*(nlp.Defaults.infixes or ()), *_RUN_ON]
+        infixes = [_TAG, *(nlp.Defaults.infixes or ()), *_RUN_ON]
         tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
-        suffixes = [*(nlp.Defaults.suffixes or ()), _UNITS]
+        suffixes = [_TAG, *_MARKED, *(nlp.Defaults.suffixes or ()), _UNITS]
+        prefixes = [_TAG, _DIRECTIONS, *(nlp.Defaults.prefixes or ())]
+        tokenizer.prefix_search = compile_prefix_regex(prefixes).search
         tokenizer.suffix_search = compile_suffix_regex(suffixes).search
         # Tagger and parser see a word by these three (and by its norm, which is in
         # small letters anyway): "EFFUSION" must be tagged like "effusion".

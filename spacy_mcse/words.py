@@ -6,12 +6,11 @@ read from the text: parsers trained on news split report style in odd places.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +19,11 @@ from spacy.symbols import NOUN, PROPN
 from spacy.tokens import Doc
 
 from .inflection import singulars
+from .word_types import SPACE, STOP, WordType, word_type
 
-# "XXXX", "____", "[**...**]": where a name, date or place was removed.
-_REMOVED = re.compile(r"^(?:X{3,}|_+)$", re.IGNORECASE)
 _REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.{0,80}?\*\*\]", re.DOTALL)
-_ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
-_ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
-_HYPHENS = frozenset("-‐‑‒–—")
 # Written with a full stop that ends no sentence: "Lt. base", "approx. 5 mm".
 _ABBREVIATED = frozenset(("l", "r", "lt", "rt", "bilat", "approx"))
-_SIDE_LETTER = re.compile(r"^[LR]\.$")
-_SENTENCE_END = re.compile(r"^(?:[.!;]|\.{2,}|…)$")
-_NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 # A line that ends so goes on in the next one.
 _GO_ON = frozenset(
     [
@@ -71,44 +63,9 @@ QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
 MINUS = "(-)"
 
 
-# How characters of word processors and PDFs are typed; None leaves them out.
-_TYPED = str.maketrans(
-    {"’": "'", "‘": "'", "ʼ": "'", "`": "'"}
-    | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad")
-)
-_LINE_BREAK = re.compile("\r\n|[\n\r\u2028\u2029\x85\x0b\x0c]")
-# spaCy cuts "isn't" in two, but not "ISN'T"; it cuts at "-", but not at U+2011.
-_CONTRACTION = re.compile(
-    r"^(is|are|was|were|does|do|did|has|have|had|could|would|should|ca)(n'?t)$"
-)
-_STOP = "."
+_RULES = frozenset("|*")  # of tables and lists
 # Behind a hyphen with spaces these still make one word: "left - sided".
 _COMPOUND_ENDS = frozenset(("sided", "based", "like", "shaped", "appearing", "to"))
-# Within a token: hyphens that are not kept, full stops that are.
-_CUTS = re.compile(
-    "[-\u2010\u2011\u2012\u2013\u2212]"
-    r"|(?<=[a-z]{3})(\.)(?=[a-z]{3}|\d)|(?<=\d)(\.)(?=[a-z]{3})"
-)
-
-
-class WordType(NamedTuple):
-    """What the form of a word alone tells, whatever stands around it."""
-
-    lower: str
-    forms: tuple[str, ...]
-    parts: tuple[str, ...]  # several words in one token, "isn't" in capitals
-    is_word: bool
-    is_space: bool
-    line_breaks: int
-    is_hyphen: bool
-    ends_sentence: bool
-    is_number: bool
-    is_title: bool
-    is_small: bool
-    may_count: bool
-    is_removed: bool
-    is_bracket: bool
-    has_stop: bool  # "L." as one token
 
 
 @dataclass
@@ -240,8 +197,13 @@ def read_words(
         if at_start and kind.may_count and (i + 1 == n or _counts(kind, kinds[i + 1])):
             start = _close(words, start)
             continue
+        if _is_label(kinds, i) and ":" in words.lower[start:]:
+            start = _close(words, start)  # "Pleura: no effusion Heart: enlarged"
+        if kind.lower in _RULES and _parts_statements(kinds, i):
+            start = _close(words, start)
+            continue
         if kind.ends_sentence:
-            if not (kind.lower == _STOP and _goes_on(words, start, kinds, i)):
+            if not (kind.lower == STOP and _goes_on(words, start, kinds, i)):
                 start = _close(words, start)
             continue
         lower, forms = kind.lower, kind.forms
@@ -264,7 +226,7 @@ def read_words(
         elif lemmas[i]:
             forms = _with_lemma(forms, strings[lemmas[i]])
         for part in kind.parts or (lower,):
-            if part == _STOP:
+            if part == STOP:
                 start = _close(words, start)
                 continue
             words.lower.append(part)
@@ -284,72 +246,6 @@ def read_words(
     _close(words, start)
     words.word_of_token.append(len(words.lower))
     return words
-
-
-_SPACE = WordType(
-    lower=" ",
-    forms=(" ",),
-    parts=(),
-    is_word=False,
-    is_space=True,
-    line_breaks=0,
-    is_hyphen=False,
-    ends_sentence=False,
-    is_number=False,
-    is_title=False,
-    is_small=False,
-    may_count=False,
-    is_removed=False,
-    is_bracket=False,
-    has_stop=False,
-)
-
-
-def plain_text(text: str) -> str:
-    """A token in small letters as it would be typed: "isn’t", "ﬁlm", "left‑sided"."""
-    text = unicodedata.normalize("NFKC", text).translate(_TYPED)
-    return text.lower()
-
-
-@lru_cache(maxsize=50_000)
-def word_type(text: str) -> WordType:
-    """What a token's text alone tells; cached, since reports repeat their words."""
-    if not text.strip():
-        # A token of white space keeps its line breaks, which may end a sentence.
-        return _SPACE._replace(line_breaks=len(_LINE_BREAK.findall(text)))
-    lower = plain_text(_ENUMERATED.sub("", text)) or text
-    has_stop = _SIDE_LETTER.match(text) is not None
-    lower = lower.rstrip(_STOP) if has_stop else lower
-    is_word = any(char.isalnum() for char in text)
-    forms = (lower, *singulars(lower)) if is_word else (lower,)
-    contraction = _CONTRACTION.match(lower)
-    if contraction is not None:
-        parts = contraction.groups()
-    else:
-        parts = tuple(filter(None, _CUTS.split(lower))) if is_word else ()
-        # The number of a list item: "fracture.2.small".
-        parts = tuple(
-            part
-            for before, part in zip(("", *parts), parts, strict=False)
-            if not (before == _STOP and part.isdecimal())
-        )
-    return WordType(
-        lower=lower,
-        forms=forms,
-        parts=parts if len(parts) > 1 else (),
-        is_word=is_word,
-        is_space=False,
-        line_breaks=0,
-        is_hyphen=text in _HYPHENS,
-        ends_sentence=_SENTENCE_END.match(text) is not None,
-        is_number=_NUMBER.match(text) is not None,
-        is_title=len(text) > 1 and text.isalpha() and text.istitle(),
-        is_small=text.islower(),
-        may_count=text == ")" or _ENUMERATOR.match(text) is not None,
-        is_removed=_REMOVED.match(text) is not None,
-        is_bracket=text.startswith("["),
-        has_stop=has_stop,
-    )
 
 
 def is_nominal(pos: int) -> bool:
@@ -431,6 +327,29 @@ def _is_dash(kinds: Sequence[WordType], spaces: Sequence[int], at: int) -> bool:
     if kinds[at + 1].lower in _COMPOUND_ENDS:
         return False
     return all(kinds[i].is_word and not kinds[i].is_number for i in (at - 1, at + 1))
+
+
+def _parts_statements(kinds: Sequence[WordType], at: int) -> bool:
+    """Whether a bar or star stands at the edge of a line or in front of an item."""
+    before = kinds[at - 1] if at else SPACE
+    following = kinds[at + 1] if at + 1 < len(kinds) else SPACE
+    if before.is_space or following.is_space:
+        return True
+    return kinds[at].lower == "*" and following.is_title
+
+
+def _is_label(kinds: Sequence[WordType], at: int) -> bool:
+    """Whether a word begins a label: "Heart:", "Heart size:", "HEART:"."""
+    if not kinds[at].is_word or kinds[at].is_small or kinds[at].is_number:
+        return False
+    if at + 1 < len(kinds) and kinds[at + 1].lower == ":":
+        return True
+    return (
+        kinds[at].is_title
+        and at + 2 < len(kinds)
+        and kinds[at + 1].is_word
+        and kinds[at + 2].lower == ":"
+    )
 
 
 def _is_alone_in_brackets(kinds: Sequence[WordType], at: int) -> bool:
