@@ -5,7 +5,7 @@ entities and what normal statements rule out become denials.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional, Union
 
@@ -40,6 +40,8 @@ _SAME: Mapping[str, Mapping[str, Sequence[str]]] = {
 SET_KINDS = ("side", "location", "quality", "change", "count")
 # What a repeated mention may lack without being a finding of its own.
 IDENTITY_KINDS = ("side", "location", "quality", "count", "severity", "size")
+# Mentions of one concept that are compared each with each.
+_FEW = 10
 _NOTHING: frozenset[str] = frozenset()
 _NO_VALUES: Mapping[str, frozenset[str]] = {}
 _UNSTATED = dict.fromkeys((*SET_KINDS, "severity", "size"), _NOTHING)
@@ -217,12 +219,13 @@ def _normal_values(
     values: Mapping[str, Iterable[str]],
 ) -> dict[str, frozenset[str]]:
     """The values with one name for all that say the same."""
-    return {
-        kind: frozenset(
-            name for value in found for name in _SAME.get(kind, {}).get(value, (value,))
-        )
-        for kind, found in values.items()
-    }
+    normal = {kind: frozenset(found) for kind, found in values.items()}
+    for kind, names in _SAME.items():
+        if normal.get(kind):
+            normal[kind] = frozenset(
+                name for value in normal[kind] for name in names.get(value, (value,))
+            )
+    return normal
 
 
 def _level(severity: frozenset[str]) -> Optional[tuple[float, float]]:
@@ -255,9 +258,27 @@ def _merge(mentions: Sequence[Claim]) -> list[Claim]:
     return [
         claim
         for others in concepts.values()
-        for claim in others
-        if not any(other is not claim and _covers(other, claim) for other in others)
+        for claim, rivals in zip(others, _rivals(others), strict=True)
+        if not any(other is not claim and _covers(other, claim) for other in rivals)
     ]
+
+
+def _rivals(claims: list[Claim]) -> list[list[Claim]]:
+    """For each claim those that may cover it: all that have its rarest value."""
+    if len(claims) < _FEW:
+        return [claims] * len(claims)
+    having: dict[tuple[str, str], list[Claim]] = {}
+    for claim in claims:
+        for value in _identity(claim):
+            having.setdefault(value, []).append(claim)
+    return [
+        min((having[value] for value in _identity(claim)), key=len, default=claims)
+        for claim in claims
+    ]
+
+
+def _identity(claim: Claim) -> Iterator[tuple[str, str]]:
+    return ((kind, value) for kind in IDENTITY_KINDS for value in claim.values[kind])
 
 
 def _change_rank(claim: Claim) -> tuple[int, list[str]]:

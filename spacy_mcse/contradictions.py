@@ -32,9 +32,10 @@ def take_denied(
     standing: list[Claim] = []
     denied: list[tuple[Claim, Claim]] = []
     for claim in findings:
-        met = [d for d in denials.get(claim.concept, ()) if rules_out(d, claim)]
-        if met:
-            denied.append((claim, met[0]))
+        against = denials.get(claim.concept, ())
+        met = next((denial for denial in against if rules_out(denial, claim)), None)
+        if met is not None:
+            denied.append((claim, met))
         else:
             standing.append(claim)
     uses = Counter(claim.concept for claim, _ in denied) if denied else {}

@@ -1,7 +1,9 @@
 """The credit of two findings: similarity of their concepts, factors of attributes."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .claims import HIGHEST_LEVEL, SET_KINDS, Claim
 from .data import Embedding
@@ -14,7 +16,7 @@ def similarities(
     first: Embedding,
     second: Embedding,
     settings: ScoreSettings,
-) -> list[list[float]]:
+) -> NDArray[np.float64]:
     """Calibrated similarity of concepts: 0 for unrelated ones, 1 for synonyms.
 
     ones (Sequence[Claim]): Findings of one report.
@@ -22,44 +24,59 @@ def similarities(
     first (Embedding): Vectors of the one report.
     second (Embedding): Vectors of the other report.
     settings (ScoreSettings): Says which similarity counts as 0.
-    RETURNS (list[list[float]]): One list for each of `ones`.
+    RETURNS (NDArray): One row for each of `ones`.
     """
     if not ones or not others:
-        return [[] for _ in ones]
-    if len(first.concepts) and len(second.concepts):
-        # Devices have no vectors (-1): what they get here is not looked at.
-        rows = first.concepts[[claim.vector for claim in ones]].astype("float64")
-        columns = second.concepts[[claim.vector for claim in others]].astype("float64")
-        cosines: list[list[float]] = (rows @ columns.T).tolist()
-    else:
-        cosines = [[0.0] * len(others) for _ in ones]
+        return np.zeros((len(ones), len(others)))
+    by_vectors = _by_vectors(ones, others, first, second, settings)
+    for kind, alike in (("families", settings.family), ("concept", 1.0)):
+        columns = _places(others, kind)
+        for name, rows in _places(ones, kind).items():
+            if name not in columns:
+                continue
+            if len(rows) == 1:
+                by_vectors[rows[0], columns[name]] = alike
+            else:
+                by_vectors[np.ix_(rows, columns[name])] = alike
+    return by_vectors
+
+
+def _places(claims: Sequence[Claim], kind: str) -> dict[str, list[int]]:
+    """Where the claims of each concept, or of each family, stand."""
+    places: dict[str, list[int]] = {}
+    for at, claim in enumerate(claims):
+        for name in claim.families if kind == "families" else (claim.concept,):
+            places.setdefault(name, []).append(at)
+    return places
+
+
+def _by_vectors(
+    ones: Sequence[Claim],
+    others: Sequence[Claim],
+    first: Embedding,
+    second: Embedding,
+    settings: ScoreSettings,
+) -> NDArray[np.float64]:
+    """What the vectors of the concepts say, one row for each of `ones`."""
+    rows = [claim.vector for claim in ones]
+    columns = [claim.vector for claim in others]
+    if not (len(first.concepts) and len(second.concepts)):
+        return np.zeros((len(rows), len(columns)))
+    one = first.concepts[rows].astype(np.float64)
+    other = second.concepts[columns].astype(np.float64)
     floor, ceiling = first.calibration
-    span = max(ceiling - floor, 1e-6)
-    lowest = settings.min_similarity
-    names = [claim.concept for claim in others]
-    is_known = [claim.source.known for claim in others]
-    # Plain numbers: reports have few findings, and numpy costs more than it saves.
-    families = [claim.families for claim in others]
-    has_vector = [claim.vector >= 0 for claim in others]
-    for claim, line in zip(ones, cosines, strict=True):
-        for j, cosine in enumerate(line):
-            if claim.concept == names[j]:
-                line[j] = 1.0
-                continue
-            if claim.families and not claim.families.isdisjoint(families[j]):
-                line[j] = settings.family
-                continue
-            if claim.vector < 0 or not has_vector[j]:
-                line[j] = 0.0
-                continue
-            usable = cosine if math.isfinite(cosine) else 0.0
-            similarity = min(max((usable - floor) / span, 0.0), 1.0)
-            if similarity < lowest:
-                similarity = 0.0
-            elif is_known[j] and claim.source.known:
-                similarity *= settings.related
-            line[j] = similarity
-    return cosines
+    similarity = (one @ other.T - floor) / max(ceiling - floor, 1e-6)
+    # False for NaN too, which stays behind as 0.
+    counts = similarity >= settings.min_similarity
+    counts &= similarity > 0.0
+    if min(rows) < 0 or min(columns) < 0:
+        # Devices have no vectors: what they got is that of another finding.
+        counts &= (np.array(rows) >= 0)[:, None] & (np.array(columns) >= 0)
+    similarity = np.where(counts, np.minimum(similarity, 1.0), 0.0)
+    known = np.array([claim.source.known for claim in ones])
+    other_known = np.array([claim.source.known for claim in others])
+    similarity[np.ix_(known, other_known)] *= settings.related
+    return similarity
 
 
 def attribute_factor(a: Claim, b: Claim, settings: ScoreSettings) -> float:
@@ -74,8 +91,77 @@ def attribute_factor(a: Claim, b: Claim, settings: ScoreSettings) -> float:
     if a.values == b.values:
         return factor
     for kind in SET_KINDS:
-        factor *= _set_factor(kind, a.beside(kind, b), b.beside(kind, a), settings)
+        if a.values[kind] != b.values[kind]:
+            one, other = a.beside(kind, b), b.beside(kind, a)
+            factor *= _set_factor(kind, one, other, settings)
     return factor * _level_factor(a, b, settings) * _size_factor(a, b, settings)
+
+
+def attribute_factors(
+    ones: Sequence[Claim], others: Sequence[Claim], settings: ScoreSettings
+) -> NDArray[np.float64]:
+    """`attribute_factor` of all of one report with all of the other, to the digit.
+
+    Findings have few different values of each kind: these are compared once.
+    """
+    factors = _table(
+        ones,
+        others,
+        lambda claim: claim.certain,
+        lambda a, b: 1.0 if a.certain == b.certain else settings.uncertain,
+    )
+    for kind in SET_KINDS:
+        factors *= _set_factors(kind, ones, others, settings)
+    factors *= _table(
+        ones,
+        others,
+        lambda claim: (claim.level, claim.values["severity"]),
+        lambda a, b: _level_factor(a, b, settings),
+    )
+    return factors * _size_factors(ones, others, settings)
+
+
+def _set_factors(
+    kind: str, ones: Sequence[Claim], others: Sequence[Claim], settings: ScoreSettings
+) -> NDArray[np.float64]:
+    return _table(
+        ones,
+        others,
+        lambda claim: (claim.values[kind], claim.own.get(kind)),
+        lambda a, b: _set_factor(kind, a.beside(kind, b), b.beside(kind, a), settings),
+    )
+
+
+def _table(
+    ones: Sequence[Claim],
+    others: Sequence[Claim],
+    key: Callable[[Claim], Hashable],
+    factor: Callable[[Claim, Claim], float],
+) -> NDArray[np.float64]:
+    """A factor for each pair that is the same for claims with the same key."""
+    first = {key(claim): claim for claim in ones}
+    second = {key(claim): claim for claim in others}
+    table = np.array([[factor(a, b) for b in second.values()] for a in first.values()])
+    row = {name: i for i, name in enumerate(first)}
+    column = {name: j for j, name in enumerate(second)}
+    rows = [row[key(claim)] for claim in ones]
+    return table[np.ix_(rows, [column[key(claim)] for claim in others])]
+
+
+def _size_factors(
+    ones: Sequence[Claim], others: Sequence[Claim], settings: ScoreSettings
+) -> NDArray[np.float64]:
+    """`_size_factor` of all with all: sizes are hardly ever the same."""
+    a = np.array([c.millimetres or 0.0 for c in ones])[:, None]
+    b = np.array([c.millimetres or 0.0 for c in others])
+    # A size of 0 is none, see `largest_measure`.
+    larger = np.maximum(a, b)
+    difference = np.minimum(
+        1.0, 2 * np.abs(a - b) / np.where(larger > 0.0, larger, 1.0)
+    )
+    factors = 1.0 - (1.0 - settings.size_wrong) * difference
+    factors = np.where((a > 0.0) != (b > 0.0), settings.size_missing, factors)
+    return np.where(larger > 0.0, factors, 1.0)
 
 
 def _set_factor(

@@ -7,14 +7,15 @@ finding of the other report earns no credit and costs a place on both sides, see
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .align import Pairs, align
 from .claims import Claim, Claims, in_halves, report_claims
 from .contradictions import denied_beside, take_denied
-from .credit import attribute_factor, similarities
+from .credit import attribute_factor, attribute_factors, similarities
 from .data import ABSENT, Entity, ReportFacts
 from .errors import Errors
 from .mcse import mcse_score
@@ -34,6 +35,8 @@ from .signature import facts_signature
 
 # Credits smaller than this part of the highest one are left to `align`.
 _NEGLIGIBLE = 1e-9
+# Pairs of findings from which on they are compared all at once.
+_MANY = 400
 
 
 class _Row(NamedTuple):
@@ -163,23 +166,13 @@ def _compare(first: Claims, second: Claims, settings: ScoreSettings) -> list[_Ro
         for claim, denial in denied_beside(second, first)
     ]
     similarity = similarities(ones, others, first.embedding, second.embedding, settings)
-    credit = {
-        (i, j): alike * attribute_factor(ones[i], others[j], settings)
-        for i, line in enumerate(similarity)
-        for j, alike in enumerate(line)
-        if alike
-    }
-    weighted = {
-        (i, j): value * (ones[i].weight + others[j].weight)
-        for (i, j), value in credit.items()
-    }
-    aligned = _align(weighted, (len(ones), len(others)))
+    credit, aligned = _aligned(ones, others, similarity, settings)
     rows += [
         _Row(
             (ones[i], others[j]),
             (ones[i].weight, others[j].weight),
-            similarity[i][j],
-            credit[i, j],
+            float(similarity[i, j]),
+            float(credit[i, j]),
         )
         for i, j in aligned
     ]
@@ -196,6 +189,32 @@ def _compare(first: Claims, second: Claims, settings: ScoreSettings) -> list[_Ro
         if j not in taken
     ]
     return rows
+
+
+def _aligned(
+    ones: Sequence[Claim],
+    others: Sequence[Claim],
+    similarity: NDArray[np.float64],
+    settings: ScoreSettings,
+) -> tuple[Union[dict[tuple[int, int], float], NDArray[np.float64]], Pairs]:
+    """The credit of each pair that has any, and who is paired with whom."""
+    rows, columns = similarity.nonzero()
+    if len(rows) > _MANY:
+        factors = attribute_factors(ones, others, settings)
+        matrix = similarity * factors
+        weights = np.array([claim.weight for claim in ones])[:, None]
+        weights = weights + np.array([claim.weight for claim in others])
+        return matrix, align(matrix * weights)
+    # Plain numbers: reports have few findings, and numpy costs more than it saves.
+    credit = {
+        (i, j): float(similarity[i, j]) * attribute_factor(ones[i], others[j], settings)
+        for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+    }
+    weighted = {
+        (i, j): value * (ones[i].weight + others[j].weight)
+        for (i, j), value in credit.items()
+    }
+    return credit, _align(weighted, (len(ones), len(others)))
 
 
 def _align(credit: dict[tuple[int, int], float], shape: tuple[int, int]) -> Pairs:

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import random
 import time
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stub_pipeline import vectors
 
+from spacy_mcse import claims
 from spacy_mcse.data import Embedding, Entity, NormalStatement, ReportFacts
 from spacy_mcse.results import OUTCOMES, MCSEScore
 from spacy_mcse.score import score_facts
@@ -175,6 +177,50 @@ def test_the_inputs_stay_as_they_are(first, second, third):
     before = score_facts(one, other)
     score_facts(other, report(*third))
     assert score_facts(one, other) == before
+
+
+def reports_of_many(seed):
+    """Two reports with more pairs of findings than are compared one by one."""
+    rng = random.Random(seed)
+    values = {
+        "side": ["left", "right", "bilateral"],
+        "location": ["base", "apex", "hilar"],
+        "severity": ["mild", "severe", "odd"],
+        "quality": ["patchy", "round"],
+        "change": ["new", "unchanged"],
+        "count": ["two"],
+        "size": [[n] for n in range(1, 40)] + ["small"],
+    }
+    sides = []
+    for _ in range(2):
+        said = []
+        for _ in range(60):
+            kinds = rng.sample(sorted(values), rng.randint(0, 4))
+            stated = {kind: [rng.choice(values[kind])] for kind in kinds}
+            own = {k: stated[k] for k in kinds if k != "size" and rng.random() < 0.2}
+            assertion = rng.choice(["present", "uncertain"])
+            made = entity(rng.choice(CONCEPTS), assertion, **stated)
+            said.append(dataclasses.replace(made, own=own))
+        sides.append(report(*said))
+    return sides
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_findings_are_compared_like_few(seed, monkeypatch):
+    first, second = reports_of_many(seed)
+    at_once = score_facts(first, second)
+    assert at_once.n_reference * at_once.n_candidate > 400
+    # `spacy_mcse.score` is the function, not the module.
+    monkeypatch.setitem(score_facts.__globals__, "_MANY", 10**9)
+    assert score_facts(first, second) == at_once
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_mentions_are_merged_like_few(seed, monkeypatch):
+    first, second = reports_of_many(seed)
+    quick = score_facts(first, second)
+    monkeypatch.setattr(claims, "_FEW", 10**9)
+    assert score_facts(first, second) == quick
 
 
 # Planted errors
