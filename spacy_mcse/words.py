@@ -166,6 +166,7 @@ def read_words(
         hidden = _tokens_in_brackets(doc, words.text)
     # Telegraphic text has one statement a line and no full stops.
     by_lines = not any(kind.ends_sentence for kind in kinds)
+    has_labels = texts.count(":") > 1
     after_newline = True
     start = 0
     ahead = list(reversed(find_breaks(words.text))) if find_breaks else []
@@ -197,7 +198,7 @@ def read_words(
         if at_start and kind.may_count and (i + 1 == n or _counts(kind, kinds[i + 1])):
             start = _close(words, start)
             continue
-        if _is_label(kinds, i) and ":" in words.lower[start:]:
+        if has_labels and _is_label(kinds, i) and ":" in words.lower[start:]:
             start = _close(words, start)  # "Pleura: no effusion Heart: enlarged"
         if kind.lower in _RULES and _parts_statements(kinds, i):
             start = _close(words, start)
