@@ -11,6 +11,7 @@ from .reading import Reading
 from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE
 
 _PREDICATE_JOINS = frozenset(("and", "in", "size", "to"))
+_LIST_JOINS = frozenset((",", "and"))
 _PARTS_JOINS = frozenset(("and", "but", "or", "&"))
 _ALTERNATIVES = frozenset(("or", "/", "versus", "vs", "and/or"))
 _PRONOUNS = frozenset(("which", "that"))
@@ -36,15 +37,27 @@ def ranges_behind(reading: Reading, end: int, last: int) -> Iterable[tuple[int, 
     """
     at = end
     last = min(last, at + _MAX_BEHIND)
+    if at + 1 < last and _next_in_list(reading, at):
+        return
     while at < last:
-        step = next(
-            (step for read in _READERS if (step := read(reading, at, last))), None
-        )
-        if step is None:
+        for read in _READERS:
+            step = read(reading, at, last)
+            if step is not None:
+                break
+        else:
             return
         if step.found is not None:
             yield step.found
         at = step.next
+
+
+def _next_in_list(reading: Reading, at: int) -> bool:
+    """Whether the next member of a list follows at once: ", [effusion]"."""
+    return (
+        reading.words.lower[at] in _LIST_JOINS
+        and reading.category(at + 1) == FINDING
+        and reading.modifier_of[at + 1] is None
+    )
 
 
 def _bracket(reading: Reading, at: int, last: int) -> Optional[_Step]:

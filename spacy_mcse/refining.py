@@ -95,7 +95,14 @@ def refine(
     heads = _without_overlaps(heads, dropped)
     entities: list[Refined] = []
     devices: list[Refined] = []
+    drops_anatomy = "anatomy" in steps.reasons
     for index, (phrase, category, concept) in enumerate(heads):
+        if drops_anatomy and category == ANATOMY:
+            # The most of all candidates: nothing about them has to be known.
+            dropped.append(
+                Dropped(phrase.head_start, phrase.head_end, category, "anatomy")
+            )
+            continue
         if steps.modifiers:
             floor, ceiling = _room(reading, heads, index)
             whole_phrase(reading, phrase, floor, ceiling)

@@ -167,6 +167,8 @@ def read_words(
     # Telegraphic text has one statement a line and no full stops.
     by_lines = not any(kind.ends_sentence for kind in kinds)
     has_labels = texts.count(":") > 1
+    lowers, tokens = words.lower, words.tokens
+    sentences, sentence_of = words.sentences, words.sentence_of
     after_newline = True
     start = 0
     ahead = list(reversed(find_breaks(words.text))) if find_breaks else []
@@ -230,22 +232,23 @@ def read_words(
             if part == STOP:
                 start = _close(words, start)
                 continue
-            words.lower.append(part)
-            words.surface.append(_surface(part))
+            lowers.append(part)
             words.forms.append((part, *singulars(part)) if kind.parts else forms)
-            words.is_word.append(kind.is_word)
-            words.is_number.append(kind.is_number)
-            words.tokens.append(i)
-            words.starts.append(offsets[i])
-            words.ends.append(offsets[i] + len(texts[i]))
-            words.pos.append(poses[i])
-            words.sentence_of.append(len(words.sentences))
+            tokens.append(i)
+            sentence_of.append(len(sentences))
         if lower == QUESTION_AFTER or (
             kind.has_stop and not _goes_on(words, start, kinds, i)
         ):
             start = _close(words, start)
     _close(words, start)
     words.word_of_token.append(len(words.lower))
+    # What the token alone decides is filled in at once: quicker than word by word.
+    words.surface = list(map(_surface, lowers))
+    words.is_word = [kinds[i].is_word for i in tokens]
+    words.is_number = [kinds[i].is_number for i in tokens]
+    words.starts = [offsets[i] for i in tokens]
+    words.ends = [offsets[i] + len(texts[i]) for i in tokens]
+    words.pos = [poses[i] for i in tokens]
     return words
 
 
