@@ -244,6 +244,8 @@ def _unknown_words(reading: Reading, covered: set[int]) -> Iterable[Candidate]:
             continue
         if reading.in_cue[at] or words.lower[at] in reading.vocabulary.not_clinical:
             continue
+        if reading.is_likened(at + 1):
+            continue
         for form in words.forms[at]:
             category = reading.vocabulary.suffix_category(form)
             if category:

@@ -32,7 +32,11 @@ class Encoder(Protocol):
 
     @property
     def calibration(self) -> Calibration:
-        """Cosine of unrelated phrases (floor) and of synonyms (ceiling)."""
+        """Cosine of unrelated phrases (floor) and of synonyms (ceiling).
+
+        Where it can be set, and is saved with the rest, `python -m spacy mcse
+        calibrate` can store another one.
+        """
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """Unit vectors, one row per text."""

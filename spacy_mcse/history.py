@@ -7,6 +7,7 @@ from .scope import REACH, Between, meaning_of
 
 HISTORY = "history"
 HYPOTHETICAL = "hypothetical"
+_POSSESSIVE = frozenset(("'s", "'"))
 _AT_PRESENT = frozenset(("now", "today", "currently"))
 
 
@@ -39,7 +40,12 @@ def _is_history(reading: Reading, start: int) -> bool:
         if at + 1 in reading.history_ending:
             return True
         cue = reading.cue_ending.get(at + 1)
-        if cue is not None and meaning_of(cue, "end"):
+        if (
+            cue is not None
+            and meaning_of(cue, "end")
+            # "the patient's cough" begins no clause.
+            and reading.words.lower[at + 1] not in _POSSESSIVE
+        ):
             return False
         if reading.words.lower[at] in _AT_PRESENT:
             return False

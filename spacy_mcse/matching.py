@@ -52,8 +52,17 @@ class TermMatcher(Generic[T]):
         start (int): Index of the word where the term must begin.
         stop (int): Index after the last word that the term may use.
         """
+        root = self._root
+        # Most words begin no term: leave them before anything is built.
+        if start >= stop:
+            return None
+        for form in forms[start]:
+            if form in root:
+                break
+        else:
+            return None
         best: Optional[Match[T]] = None
-        stack = [(self._root, start)]
+        stack = [(root, start)]
         while stack:
             node, at = stack.pop()
             if _END in node and (best is None or at > best.end):

@@ -44,6 +44,8 @@ def find_normal(reading: Reading) -> list[Normal]:
             if following in _TAKE_OBJECT or _is_denied(reading, match, first):
                 continue
             structures = list(_subjects(reading, match, end_of_previous))
+            if structures and _shows_others(reading, structures, match, last):
+                structures = []
             if structures:
                 ranges = [
                     (_with_side(reading, term.start, first), match.end)
@@ -149,6 +151,18 @@ def _subjects(reading: Reading, match: Match[str], floor: int) -> Iterable[Match
     return reversed(found)
 
 
+def _shows_others(
+    reading: Reading, structures: list[Match], match: Match[str], last: int
+) -> bool:
+    """Whether an examination shows structures: "the film shows normal hila"."""
+    verb = match.start - 1
+    return (
+        structures[-1].value.category == PROCEDURE
+        and reading.is_class(verb, "showing_verb")
+        and next(iter(_objects(reading, match, last)), None) is not None
+    )
+
+
 def _objects(reading: Reading, match: Match[str], last: int) -> Iterable[Match]:
     """The structures behind an attribute: "normal heart size and mediastinum"."""
     words = reading.words
@@ -163,6 +177,8 @@ def _objects(reading: Reading, match: Match[str], last: int) -> Iterable[Match]:
             (found and _goes_on(reading, at, last))
             or reading.modifier_of[at] is not None
             or words.lower[at] in (_JOINS_BETWEEN if found else _FILLERS)
+            # "normal hilar and mediastinal contours"
+            or (words.lower[at] in _JOINS_BETWEEN and reading.kinds(at - 1))
         ):
             at += 1
         else:

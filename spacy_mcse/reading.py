@@ -99,13 +99,18 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     last = _last
     if last is not None and last[0] == content and last[1] is vocabulary:
         return last[2]
-    sections = find_sections(doc.text, vocabulary.sections)
+    sections: list[Section] = []
+
+    def find_breaks(text: str) -> list[int]:
+        sections.extend(find_sections(text, vocabulary.sections))
+        return [section.end_char for section in sections[:-1]]
+
     words = read_words(
         doc,
         columns,
         vocabulary.last_words,
         vocabulary.first_words,
-        [section.end_char for section in sections[:-1]],
+        find_breaks,
     )
     if vocabulary.spelling is not None:
         _correct(words, vocabulary.spelling)

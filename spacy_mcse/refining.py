@@ -17,6 +17,7 @@ from .wording import concept_of, mcse_text, narrowed_concept, placed_concept
 DECIDE_BY_WORDS = "?"
 TRUSTED = ""  # a label that no list knows: the user's NER knows what it is
 OVERLAP = "overlap"
+RESOLVED, BETTER = "resolved", "better"
 SECTION = "section"
 # Candidates whose words a finding beside them may take.
 _TAKES_NOTHING = frozenset((ANATOMY, IGNORED))
@@ -149,6 +150,8 @@ def assess(
     if known and (placed := placed_concept(reading, concept, attributes)) != concept:
         concept = placed
         attributes = describe(reading, phrase, concept)
+    if assertion.value != ABSENT:
+        _not_all_gone(attributes)
     return Refined(
         phrase=phrase,
         category=category,
@@ -163,6 +166,13 @@ def assess(
 
 # Behind a finding in the span of an NER: "effusion has resolved", "mass is present".
 _BEHIND = ("copula", "finite_verb", "noticed", "determiner", "preposition")
+
+
+def _not_all_gone(attributes: dict[str, list[dict[str, Any]]]) -> None:
+    """What is still there has not resolved, but got better: "partly resolved"."""
+    for item in attributes.get("change", ()):
+        if item["value"] == RESOLVED:
+            item["value"] = BETTER
 
 
 def given_phrase(reading: Reading, start: int, end: int) -> Phrase:

@@ -43,8 +43,8 @@ class ScoreSettings:
     """
 
     min_similarity: float = 0.3
-    family: float = 0.5
-    related: float = 0.5
+    family: float = 0.6
+    related: float = 0.0
     uncertain: float = 0.8
     side_missing: float = 0.8
     side_wrong: float = 0.4

@@ -6,7 +6,7 @@ import re
 import unicodedata
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Optional, Union
@@ -143,6 +143,11 @@ class StaticEncoder:
     @property
     def calibration(self) -> Calibration:
         return self.weights.calibration
+
+    @calibration.setter
+    def calibration(self, calibration: Calibration) -> None:
+        self._weights = replace(self.weights, calibration=calibration)
+        self._fingerprint = None
 
     @property
     def fingerprint(self) -> str:

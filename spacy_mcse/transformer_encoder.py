@@ -98,6 +98,10 @@ class TransformerEncoder:
             self._calibration = known if known and is_default else measure(self)
         return self._calibration
 
+    @calibration.setter
+    def calibration(self, calibration: Calibration) -> None:
+        self._calibration = calibration
+
     @property
     def fingerprint(self) -> str:
         if self._fingerprint is None:

@@ -51,6 +51,10 @@ class PipelineVectorsEncoder:
             self._calibration = measure(self)
         return self._calibration
 
+    @calibration.setter
+    def calibration(self, calibration: Calibration) -> None:
+        self._calibration = calibration
+
     @property
     def fingerprint(self) -> str:
         vectors = self._vectors

@@ -7,11 +7,11 @@ read from the text: parsers trained on news split report style in odd places.
 
 import re
 import unicodedata
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,7 +179,7 @@ def read_words(
     columns: NDArray[np.uint64],
     last_words: Set[str] = frozenset(),
     first_words: Set[str] = frozenset(),
-    breaks: Sequence[int] = (),
+    find_breaks: Optional[Callable[[str], Sequence[int]]] = None,
 ) -> Words:
     """Read the words of a Doc, in one pass.
 
@@ -188,8 +188,8 @@ def read_words(
     last_words (Set[str]): Words with which a statement may end, and
     first_words (Set[str]): with which one may begin: between the two a capital
         letter ends a sentence that has no full stop.
-    breaks (Sequence[int]): Offsets where a sentence ends whatever stands there, in
-        order: in front of headings.
+    find_breaks (Optional[Callable]): Gives the offsets in a text where a sentence ends
+        whatever stands there, in order: in front of headings.
     RETURNS (Words): The words; nothing is written.
     """
     strings = doc.vocab.strings
@@ -211,7 +211,7 @@ def read_words(
     by_lines = not any(kind.ends_sentence for kind in kinds)
     after_newline = True
     start = 0
-    ahead = list(reversed(breaks))
+    ahead = list(reversed(find_breaks(words.text))) if find_breaks else []
     for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
         while ahead and offsets[i + 1] > ahead[-1]:
@@ -414,7 +414,7 @@ def _starts_line(
 def _starts_item(kinds: Sequence[WordType], at: int, said: list[str]) -> bool:
     """Whether a number amid a line starts a list item: ": 1) ...", "...   2. ..."."""
     before = said[-1]
-    if said.count("(") > said.count(")"):
+    if before != "(" and said.count("(") > said.count(")"):
         return False  # "(left 5-7)"
     if before == ":" or kinds[at - 1].is_space:
         return True

@@ -805,6 +805,7 @@ def test_commands_are_part_of_spacys_command_line():
     assert result.exit_code == 0
     assert "score" in result.output
     assert "extract" in result.output
+    assert "calibrate" in result.output
 
 
 def test_importing_the_commands_imports_nothing_heavy():

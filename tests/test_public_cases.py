@@ -20,11 +20,6 @@ import spacy_mcse
 from spacy_mcse.refiner import EntityRefiner
 
 
-def failing(value: Any, reason: str) -> Any:
-    """A sentence that is read wrongly; the test tells as soon as it is read rightly."""
-    return pytest.param(value, marks=pytest.mark.xfail(strict=True, reason=reason))
-
-
 def by_case(table: Mapping[str, Sequence[Any]]) -> list[Any]:
     """Parameters with the name of their case: "PC-001-0"."""
     parameters = []
@@ -173,23 +168,11 @@ SENTENCES = {
         "Partially resolved <e change=better>left pneumothorax</e>.",
         "<e change=better>Left upper lobe infiltrate</e> is resolving; follow up as "
         "clinically needed.",
-        failing(
-            "<e change=better>Right apical opacity</e> has partly resolved; please "
-            "correlate clinically.",
-            'modifiers.tsv: "partly resolved" is no change',
-        ),
-        failing(
-            "Incomplete resolution of <e change=better>pneumonia</e>.",
-            'modifiers.tsv: "incomplete resolution" is read as part of the finding',
-        ),
-        failing(
-            "Slow resolution of the <e change=better>right effusion</e>.",
-            'attributes.py: a resolution that goes on is given as "resolved"',
-        ),
-        failing(
-            "Partial regression of <e change=better>right hilar mass</e>.",
-            'modifiers.tsv: "regression" is read as part of the finding',
-        ),
+        "<e change=better>Right apical opacity</e> has partly resolved; please "
+        "correlate clinically.",
+        "Incomplete resolution of <e change=better>pneumonia</e>.",
+        "Slow resolution of the <e change=better>right effusion</e>.",
+        "Partial regression of <e change=better>right hilar mass</e>.",
     ],
     "PC-020": [
         "Findings suggest <e a=uncertain>flu-like pneumonitis</e>.",
@@ -198,10 +181,7 @@ SENTENCES = {
         "Pattern may reflect <e a=uncertain>atypical pneumonitis</e>.",
         "Findings favor <e a=uncertain>bronchiolitis</e>.",
         "<e>Opacity</e> suggesting <e a=uncertain>mycetoma</e>.",
-        failing(
-            "Findings suggest <e a=uncertain>bronchiolitis-like opacities</e>.",
-            'phrases.py: "-like" behind a finding cuts the phrase in two',
-        ),
+        "Findings suggest <e a=uncertain>bronchiolitis-like opacities</e>.",
     ],
     # the same words twice
     "PC-031": [

@@ -118,7 +118,8 @@ def test_all_settings_are_described(factory):
 
 
 def test_all_word_lists_are_described_with_their_columns():
-    _, _, table = README.partition("| List | Columns |")
+    text = (ROOT / "spacy_mcse" / "lexicons" / "README.md").read_text("utf8")
+    _, _, table = text.partition("| List | Columns |")
     rows = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
     found = {}
     for _, lists, columns, *_ in rows:

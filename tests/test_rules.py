@@ -125,6 +125,9 @@ NOT_OF_THIS_STUDY = [
     "Cannot rule out <e a=uncertain>pneumonia</e>.",
     "<e a=absent>Pneumonia</e> is ruled out.",
     "History of pneumonia. <e>Edema</e>.",
+    "<e>Nodule</e> that would explain the patient's cough.",
+    "The patient presents with chest pain. <e>Small effusion</e>.",
+    "The clinical presentation includes fever. <e>Edema</e>.",
 ]
 
 CHANGE_IS_NO_DENIAL = [

@@ -21,7 +21,7 @@ SENTENCES = [
 ]
 REPORT = (
     "She had no rash, fever or cough. The liver was normal. Tremor was negative. "
-    "A zebra dismissed the hypothesis of gout. There was no itching. Pain was severe."
+    "A zebra dismissed our idea of gout. There was no itching. Pain was severe."
 )
 # A finding, and the modifiers of each time that it is marked.
 MARKED = [
@@ -92,7 +92,15 @@ def report():
     return {"id": "1", "text": REPORT, "entities": entities, "relations": relations}
 
 
-@pytest.mark.parametrize("name", ["compare_negation.py", "case_reports.py"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compare_negation.py",
+        "compare_metrics.py",
+        "case_reports.py",
+        "choose_settings.py",
+    ],
+)
 def test_missing_data_are_said(name, tmp_path):
     for arguments, environment in [
         ((), {}),
@@ -225,3 +233,96 @@ def test_case_reports_are_counted_and_errors_sorted(report, tmp_path):
     done = run("case_reports.py", "--data", str(tmp_path), "--show", "1")
     assert "\nmissed, cue unknown: [gout]" in done.stdout
     assert "\nwrongly absent, cue in front, next to it: [itching]" in done.stdout
+
+
+# Ratings of two candidates by three radiologists, and their findings.
+RATED = [
+    (["Small effusion."], ["Small effusion."], [5, 5, 4], ["Rib fracture."], [1, 2, 1]),
+    (["Lung nodule."], [], [2, 1, 2], ["Left lung nodule."], [4, 4, 3]),
+    ([], [], [5, 5, 5], ["Edema."], [2, 2, 3]),
+    (["Edema."], ["Edema."], [4, 5, 5], ["Mild edema."], [4, 5, 5]),
+]
+
+
+@pytest.fixture
+def rated(tmp_path):
+    rows = []
+    for number, (reference, first, good, second, bad) in enumerate(RATED):
+        candidates = {
+            key: {
+                "text": f"Zebra seen. {' '.join(findings) or 'Lungs are clear.'}",
+                "findings": findings,
+                "ratings": ratings,
+                "n_false": [5 - rating for rating in ratings],
+                "n_attribute": [0, 0, 0],
+                "n_missing": [0, 0, 1],
+            }
+            for key, findings, ratings in (("C1", first, good), ("C2", second, bad))
+        }
+        text = " ".join(reference) or "The lungs are clear."
+        row = {"id": str(number), "reference": text, "reference_findings": reference}
+        rows.append({**row, "candidates": candidates})
+    write(tmp_path / "radpref.jsonl", rows)
+    return tmp_path
+
+
+def test_metrics_are_compared_in_one_table(rated):
+    done = run("compare_metrics.py", "--samples", "40", MCSE_DATA=str(rated))
+    assert done.returncode == 0, done.stderr
+    header, _, *lines = (line for line in done.stdout.splitlines() if "|" in line)
+    assert header.count("|") == 8
+    rows = {
+        cells[0].strip(): [cell.strip() for cell in cells[1:]]
+        for cells in (line.strip().strip("|").split("|") for line in lines)
+    }
+    assert "`f1`, en_mcse_cxr_sm" in rows
+    assert rows["`f1`, en_mcse_cxr_sm"][5].startswith("1.000 (")
+    assert rows["one radiologist with the other two"][3:] == ["", "", ""]
+    assert rows["radiologists' errors, 1/(1 + n)"][2].startswith("1.000 (")
+    assert len(rows["word overlap (F1)"]) == 6
+    for name, library in [("BLEU", "sacrebleu"), ("ROUGE-L", "rouge_score")]:
+        installed = find_spec(library) is not None
+        assert installed == (name in rows)
+        assert installed != (f"{name} needs" in done.stderr)
+    assert "4 cases, 8 candidates" in done.stdout
+    for word in ("zebra", "effusion", "nodule"):
+        assert word not in (done.stdout + done.stderr).lower()
+    again = ("compare_metrics.py", "--samples", "40", "--data", str(rated))
+    assert run(*again).stdout == done.stdout
+    lists = run(*again, "--read", "lists").stdout
+    assert lists.splitlines()[0].count("|") == 5
+
+
+def test_agreement_is_that_of_scipy_on_drawn_cases():
+    stats = pytest.importorskip("scipy.stats")
+    agreement = script("compare_metrics.py")["agreement"]
+    rng = np.random.default_rng(0)
+    scores, truth = rng.integers(0, 5, size=(2, 12)).astype(float)
+    weights = np.array([[1, 1, 1, 1, 1, 1], [3, 0, 1, 0, 2, 0]])
+    found = agreement(scores, truth, weights)
+    for row, counts in enumerate(weights):
+        cases = np.repeat(np.arange(6), counts)
+        at = np.stack([2 * cases, 2 * cases + 1], axis=1).ravel()
+        tau = stats.kendalltau(scores[at], truth[at])[0]
+        assert found["tau"][row] == pytest.approx(tau, abs=1e-12)
+        r = stats.pearsonr(scores[at], truth[at])[0]
+        assert found["r"][row] == pytest.approx(r, abs=1e-12)
+        better, rated = (np.sign(x[at][::2] - x[at][1::2]) for x in (scores, truth))
+        right = (better == rated)[rated != 0].mean()
+        assert found["pairs"][row] == pytest.approx(right)
+
+
+def test_scores_that_are_all_equal_have_no_agreement():
+    names = script("compare_metrics.py")
+    found = names["agreement"](np.full(4, 0.1), np.arange(4.0), np.ones((3, 2)))
+    assert np.isnan(found["tau"]).all()
+    assert np.isnan(found["r"]).all()
+    assert found["pairs"].tolist() == [0, 0, 0]
+    assert names["interval"](found["tau"]) == "none"
+
+
+def test_word_overlap_counts_words_as_often_as_they_are_there():
+    overlap = script("compare_metrics.py")["word_overlap"]
+    assert overlap("No edema, no effusion.", "no Edema") == pytest.approx(4 / 6)
+    assert overlap("", ".") == 1
+    assert overlap("", "edema") == 0

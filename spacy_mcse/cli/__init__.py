@@ -7,6 +7,7 @@ spaCy imports this module through the entry point group `spacy_cli` in every
 import typer
 from spacy.cli._util import app as spacy_app
 
+from .calibrate import calibrate_cli
 from .extract import extract_cli
 from .score import score_cli
 
@@ -22,5 +23,6 @@ app = typer.Typer(
 )
 app.command("score")(score_cli)
 app.command("extract")(extract_cli)
+app.command("calibrate")(calibrate_cli)
 
 spacy_app.add_typer(app, name="mcse")

@@ -4,6 +4,8 @@ import csv
 import hashlib
 import json
 import os
+import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -85,6 +87,79 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         raise UsageError(Errors.E809.format(path=path, problem=problem)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Refuse a file that cannot be written. RAISES (UsageError): E804, E809."""
+    _check_place(path)
+    if path.is_dir():
+        raise UsageError(Errors.E809.format(path=path, problem="it is a folder"))
+    if path.exists() and not force:
+        raise UsageError(Errors.E804.format(path=path))
+
+
+def check_pipeline_output(path: Path, force: bool) -> None:
+    """Refuse a folder that a pipeline cannot be saved as.
+
+    An existing folder is replaced as a whole, so that it may hold nothing but what
+    spaCy saves of a pipeline.
+
+    path (Path): The folder.
+    force (bool): Whether an existing pipeline may be overwritten.
+    RAISES (UsageError): E804, E809.
+    """
+    _check_place(path)
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UsageError(Errors.E809.format(path=path, problem="it is a file"))
+    if not force:
+        raise UsageError(Errors.E804.format(path=path))
+    # Some components are saved as a file of their name.
+    found = {re.sub(r"\.jsonl?$", "", entry.name) for entry in path.iterdir()}
+    if found and not found <= _pipeline_entries(path):
+        problem = "it is a folder that holds something else than a saved pipeline"
+        raise UsageError(Errors.E809.format(path=path, problem=problem))
+
+
+def write_folder(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a folder under another name and put it in place when it is complete."""
+    # Through a link: it stays one.
+    path = path.resolve()
+    temporary, replaced = (
+        path.with_name(f".{path.name}.{os.getpid()}.{ending}")
+        for ending in ("tmp", "old")
+    )
+    try:
+        write(temporary)
+        if path.exists():
+            os.replace(path, replaced)
+        os.replace(temporary, path)
+    except OSError as error:
+        if replaced.exists() and not path.exists():
+            os.replace(replaced, path)
+        problem = error.strerror or type(error).__name__
+        raise UsageError(Errors.E809.format(path=path, problem=problem)) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _check_place(path: Path) -> None:
+    if not path.resolve().parent.is_dir():
+        problem = "there is no such folder"
+        raise UsageError(Errors.E809.format(path=path, problem=problem))
+
+
+def _pipeline_entries(path: Path) -> set[str]:
+    """What spaCy saves of the pipeline in a folder; nothing where there is none."""
+    try:
+        meta = json.loads((path / "meta.json").read_text("utf8"))
+        names = {*meta["pipeline"], *meta.get("disabled", ())}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    return {"config.cfg", "meta", "tokenizer", "vocab", *names}
 
 
 def write_text(path: Path, text: str) -> None:
