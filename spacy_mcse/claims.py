@@ -90,7 +90,8 @@ class Claim(NamedTuple):
 class Claims(NamedTuple):
     """All claims of one report.
 
-    findings (list[Claim]): What is present or uncertain, without repeated mentions.
+    findings (list[Claim]): What is present or uncertain, without repeated mentions;
+        devices too, where the settings count them.
     denials (list[Claim]): What is absent, entities before normal statements.
     embedding (Embedding): The vectors of the findings.
     """
@@ -102,12 +103,13 @@ class Claims(NamedTuple):
     @property
     def has_findings(self) -> bool:
         """Whether there is a finding beside the devices."""
-        return any(claim.vector >= 0 for claim in self.findings)
+        return any(not _is_device(claim.source) for claim in self.findings)
 
     @property
-    def any_claim(self) -> Claim:
-        """What stands for the report as a whole: a denial, else a device."""
-        return self.denials[0] if self.denials else self.findings[0]
+    def normal_claim(self) -> Optional[Claim]:
+        """What says that there is no finding: a normal statement, else a denial."""
+        said = [claim for claim in self.denials if not _is_device(claim.source)]
+        return max(said, key=_sort_key) if said else None
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -124,14 +126,15 @@ def report_claims(facts: ReportFacts, settings: ScoreSettings) -> Claims:
     """
     mentions: list[Claim] = []
     denials: list[Claim] = []
-    for index, entity in enumerate(facts.entities):
+    # A refiner that keeps devices gives them as entities.
+    said = [*enumerate(facts.entities), *((-1, device) for device in facts.devices)]
+    for index, entity in said:
         claim = _entity_claim(entity, index, settings)
-        (denials if entity.assertion == ABSENT else mentions).append(claim)
-    if settings.devices:
-        for device in facts.devices:
-            claim = _entity_claim(device, -1, settings)
+        if _is_device(entity):
+            if not settings.devices:
+                continue
             claim = claim._replace(weight=claim.weight * settings.devices)
-            (denials if device.assertion == ABSENT else mentions).append(claim)
+        (denials if entity.assertion == ABSENT else mentions).append(claim)
     for statement in facts.normal:
         denials += _normal_claims(statement)
     return Claims(
@@ -139,6 +142,10 @@ def report_claims(facts: ReportFacts, settings: ScoreSettings) -> Claims:
         denials=sorted(denials, key=_sort_key),
         embedding=facts.embedding,
     )
+
+
+def _is_device(source: Union[Entity, NormalStatement]) -> bool:
+    return isinstance(source, Entity) and source.label == "DEVICE"
 
 
 def _sort_key(claim: Claim) -> tuple[Any, ...]:

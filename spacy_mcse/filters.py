@@ -10,12 +10,6 @@ IGNORED = "IGNORE"
 _DIAGNOSTIC = "diagnostic"
 _GENERIC = "generic"
 _BEYOND_CHEST = frozenset(("abdomen", "limb", "other"))
-# Words that tell of a study of the chest where no structure does: "stable chest".
-_OF_CHEST = (
-    *("chest", "thorac", "thorax", "intrathorac", "cardio", "cardiac", "lung", "cxr"),
-    *("pulmon", "pleur", "pneumoth", "pneumon", "hilar", "bihilar", "perihilar"),
-    *("mediastin", "bibasilar", "basilar", "granuloma", "emphysem", "atelect"),
-)
 
 
 def is_device(reading: Reading, phrase: Phrase, category: str) -> bool:
@@ -115,7 +109,9 @@ def is_beyond_chest(reading: Reading) -> bool:
     }
     if not regions or not regions <= _BEYOND_CHEST:
         return False
-    return not any(word.startswith(_OF_CHEST) for word in reading.words.lower)
+    # Words tell of the chest where no structure does: "stable chest".
+    stems = tuple(reading.vocabulary.classes["chest_stem"])
+    return not any(word.startswith(stems) for word in reading.words.lower)
 
 
 # In the order in which they are asked; the first that holds names the reason.

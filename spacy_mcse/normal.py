@@ -77,8 +77,15 @@ def _place(
     """What a statement is confined to: "right upper lobe is clear", "on the left"."""
     while end < last and reading.kinds(end) & {"side"}:
         end += 1
+    is_lung_part = concept != _WHOLE_LUNG and (
+        reading.vocabulary.regions.get(concept) == _LUNG
+    )
+    if not is_lung_part and not any(
+        "side" in reading.kinds(i) for i in range(start, end)
+    ):
+        return {}  # most statements: nothing to look for
     found = place_of(reading, start, end)
-    if concept == _WHOLE_LUNG or reading.vocabulary.regions.get(concept) != _LUNG:
+    if not is_lung_part:
         found.pop("location", None)
     return found
 

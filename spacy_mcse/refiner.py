@@ -235,7 +235,7 @@ class EntityRefiner(ListsPipe):
 
         doc (Doc): With entities, or the span group `spans_in`. A missing span group
             reads as empty.
-        RETURNS (Refinement): Entities, dropped candidates and normal statements.
+        RETURNS (Refinement): Entities, devices, dropped candidates, normal statements.
         """
         reading = read(doc, self.vocabulary)
         spans = self._spans_in(doc)

@@ -20,6 +20,8 @@ NORMAL_FLAG, NO_CONTENT_FLAG = FLAGS = ("normal", "no_content")
 class Pair:
     """One line of the explanation of a score.
 
+    Where neither report has a finding, one line of outcome `match` stands for that.
+
     reference (Optional[dict]): `text`, `start_char`, `end_char`, `mcse_text`,
         `concept`, `assertion` and `attributes` (values by kind, as compared) of the
         reference's part, or None.
@@ -60,8 +62,8 @@ class MCSEScore:
     flags (tuple[str, ...]): "normal" where both reports state that all is normal
         (F1 is 1), "no_content" where neither has findings and one has nothing at all.
     signature (Signature): Where the score comes from.
-    n_reference (int): Findings of the reference, repeated mentions counted once.
-    n_candidate (int): Findings of the candidate, repeated mentions counted once.
+    n_reference (int): Findings and devices of the reference, repeated mentions once.
+    n_candidate (int): Findings and devices of the candidate, repeated mentions once.
     without_content (tuple[str, ...]): Sides that have neither entities nor normal
         statements, of "reference" and "candidate".
     """

@@ -86,10 +86,10 @@ def score_facts(
     if not (first.has_findings or second.has_findings):
         if without_content:
             flags = (NO_CONTENT_FLAG,)
-        else:
+        elif first.normal_claim is not None and second.normal_claim is not None:
             # That neither has a finding is what they agree on.
-            flags = (NORMAL_FLAG,) if not rows else ()
-            whole = first.any_claim, second.any_claim
+            flags = (NORMAL_FLAG,)
+            whole = first.normal_claim, second.normal_claim
             rows.append(_Row(whole, (1.0, 1.0), similarity=1.0, credit=1.0))
     recall, precision = _mean_credit(rows, 0), _mean_credit(rows, 1)
     total = precision + recall

@@ -9,9 +9,8 @@ from typing import Any
 
 from .data import Embedding
 from .errors import Errors
+from .vocabulary import SIGNIFICANCES
 
-# Classes of clinical significance, each with a weight.
-SIGNIFICANCES = ("urgent", "actionable", "minor", "expected")
 HIGHEST_WEIGHT = 10
 
 
@@ -19,8 +18,8 @@ HIGHEST_WEIGHT = 10
 class ScoreSettings:
     """Parameters of the calibrated score.
 
-    Factors and similarities are in [0, 1], where 1 costs nothing; weights are in
-    [0, 10], and only their ratios matter.
+    Factors and similarities are in [0, 1], where 1 costs nothing; weights are above 0,
+    up to 10, and only their ratios matter.
 
     min_similarity (float): Calibrated similarity of concepts below this counts as 0.
     family (float): Similarity of two concepts of one family of the word lists:
@@ -74,9 +73,13 @@ class ScoreSettings:
                 valid, allowed = isinstance(value, bool), "true, false"
             else:
                 valid = isinstance(value, (int, float)) and not isinstance(value, bool)
-                highest = HIGHEST_WEIGHT if name in SIGNIFICANCES else 1
-                valid = valid and 0 <= value <= highest
-                allowed = f"numbers from 0 to {highest}"
+                if name in SIGNIFICANCES:
+                    # A weight of 0 would make equal reports score 0.
+                    valid = valid and 0 < value <= HIGHEST_WEIGHT
+                    allowed = f"numbers above 0, up to {HIGHEST_WEIGHT}"
+                else:
+                    valid = valid and 0 <= value <= 1
+                    allowed = "numbers from 0 to 1"
             if valid and name.endswith("_wrong"):
                 missing = name.replace("_wrong", "_missing")
                 valid = value <= getattr(self, missing)
@@ -111,7 +114,8 @@ class ScoreSettings:
         """
         if not self.significance:
             return 1.0
-        return float(getattr(self, significance or "actionable"))
+        known = significance in SIGNIFICANCES
+        return float(getattr(self, significance if known else "actionable"))
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

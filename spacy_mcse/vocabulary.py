@@ -8,11 +8,14 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional
 
+from .errors import Errors
 from .inflection import plurals, singulars
 from .lexicons import read_table, split_terms
 from .matching import TermMatcher
 from .spelling import Spelling
 
+# Classes of clinical significance; each has a weight in the settings of the score.
+SIGNIFICANCES = ("urgent", "actionable", "minor", "expected")
 FINDING, ANATOMY, DEVICE, PROCEDURE, CHEMICAL, OTHER = (
     "FINDING",
     "ANATOMY",
@@ -160,14 +163,21 @@ class Vocabulary:
             row["anatomy"]: tuple(split_terms(row["denies"]))
             for row in tables["denials"]
         }
-        self.classes = {
-            row["class"]: frozenset(split_terms(row["terms"]))
-            for row in tables["word_classes"]
-        }
-        self.class_terms = {
-            name: TermMatcher((term, True) for term in terms)
-            for name, terms in self.classes.items()
-        }
+        # A list of a user's own may lack a class: then no word belongs to it.
+        self.classes: dict[str, frozenset[str]] = defaultdict(
+            frozenset,
+            {
+                row["class"]: frozenset(split_terms(row["terms"]))
+                for row in tables["word_classes"]
+            },
+        )
+        self.class_terms: dict[str, TermMatcher[bool]] = defaultdict(
+            _no_terms,
+            {
+                name: TermMatcher((term, True) for term in terms)
+                for name, terms in self.classes.items()
+            },
+        )
         self.not_clinical = frozenset(
             term for row in tables["not_clinical"] for term in split_terms(row["terms"])
         )
@@ -194,6 +204,7 @@ class Vocabulary:
             for row in reversed(tables["findings"])
             for name in (row["concept"], *split_terms(row["terms"]))
         }
+        _check_significance(tables["significance"])
         self.significance = {
             concept: row["significance"]
             for row in tables["significance"]
@@ -270,6 +281,25 @@ class Vocabulary:
 
 
 _MAX_CACHED_WORDS = 50_000
+
+
+def _no_terms() -> TermMatcher[bool]:
+    return TermMatcher(())
+
+
+def _check_significance(rows: Iterable[Mapping[str, str]]) -> None:
+    """Refuse classes that have no weight among the settings of the score."""
+    for number, row in enumerate(rows, start=1):
+        if row["significance"] not in SIGNIFICANCES:
+            raise ValueError(
+                Errors.E106.format(
+                    name="significance",
+                    line=f"of row {number}",
+                    problem=f"{row['significance']!r} is none of "
+                    f"{', '.join(SIGNIFICANCES)}",
+                    columns="significance, concepts",
+                )
+            )
 
 
 def _edge_words(

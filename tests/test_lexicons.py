@@ -3,8 +3,10 @@ from collections import Counter
 from importlib.resources import files
 
 import pytest
+import spacy
 
 from spacy_mcse.lexicons import read_table, split_terms
+from spacy_mcse.vocabulary import load_vocabulary
 
 COLUMNS = {
     "findings": ["concept", "terms", "kind"],
@@ -269,3 +271,22 @@ def test_suffix_exceptions_have_the_suffix():
 )
 def test_abbreviations_and_spellings_share_the_concept(nlp, text, concepts):
     assert [e._.concept for e in nlp(text)._.clinical_entities] == concepts
+
+
+def test_a_class_that_a_list_lacks_has_no_words(tmp_path):
+    path = tmp_path / "word_classes.tsv"
+    path.write_text("class\tterms\ncopula\tis | are\n", "utf8")
+    nlp = spacy.blank("en")
+    lists = {"word_classes": str(path)}
+    nlp.add_pipe("mcse_entity_source", config={"lexicons": lists})
+    nlp.add_pipe(
+        "mcse_entity_refiner", config={"spans_in": "mcse_candidates", "lexicons": lists}
+    )
+    assert len(nlp("Small left effusion, 5 mm.")._.clinical_entities) == 1
+
+
+def test_an_unknown_significance_is_refused(tmp_path):
+    path = tmp_path / "significance.tsv"
+    path.write_text("significance\tconcepts\ncritical\tpneumothorax\n", "utf8")
+    with pytest.raises(ValueError, match=r"E106.*critical"):
+        load_vocabulary({"significance": path.read_text("utf8")})

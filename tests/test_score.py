@@ -7,10 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacy.language import Language
 from stub_pipeline import vectors
 
+import spacy_mcse
 from spacy_mcse import claims
-from spacy_mcse.data import Embedding, Entity, NormalStatement, ReportFacts
+from spacy_mcse.data import (
+    Embedding,
+    Entity,
+    NormalStatement,
+    ReportFacts,
+    read_facts,
+)
 from spacy_mcse.results import OUTCOMES, MCSEScore
 from spacy_mcse.score import score_facts
 from spacy_mcse.settings import ScoreSettings
@@ -722,3 +730,45 @@ def test_a_pair_takes_about_a_millisecond():
         score_facts(facts, facts)
     # The bound leaves room for a busy machine.
     assert (time.perf_counter() - start) / 20 < 0.02
+
+
+DEVICES_ALONE = [
+    # reference, candidate, f1, flags
+    ("Endotracheal tube in place.", "Right PICC line.", 0.0, ()),
+    ("No endotracheal tube.", "Endotracheal tube in place.", 0.0, ()),
+    ("Endotracheal tube in place.", "Lungs are clear.", 0.0, ()),
+    ("Endotracheal tube. Lungs are clear.", "Clear lungs. ETT.", 1.0, ("normal",)),
+    ("Lungs are clear.", "Clear lungs.", 1.0, ("normal",)),
+]
+
+
+@pytest.mark.parametrize(("one", "two", "f1", "flags"), DEVICES_ALONE)
+def test_reports_without_findings_agree_where_both_say_so(
+    nlp: Language, one: str, two: str, f1: float, flags: tuple[str, ...]
+) -> None:
+    score = spacy_mcse.score(one, two, nlp=nlp)
+    assert (score.f1, score.flags) == (f1, flags)
+    assert spacy_mcse.score(two, one, nlp=nlp).f1 == f1
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_devices_0_leaves_devices_out(nlp: Language, kept: bool) -> None:
+    from spacy_mcse.refiner import EntityRefiner
+
+    refiner = EntityRefiner("own", spans_in="mcse_candidates", drop_devices=not kept)
+    embedder = nlp.get_pipe("mcse_embedder")
+    facts = []
+    for text in ("Endotracheal tube. Small effusion.", "Small effusion."):
+        doc = nlp.make_doc(text)
+        for name, component in nlp.pipeline:
+            doc = refiner(doc) if name == "mcse_entity_refiner" else component(doc)
+        facts.append(read_facts(embedder(doc)))
+    assert score_facts(*facts, ScoreSettings(devices=0)).f1 == 1.0
+    assert score_facts(*facts, ScoreSettings(devices=1)).f1 < 1.0
+
+
+@pytest.mark.parametrize("name", ["urgent", "actionable", "minor", "expected"])
+def test_weights_are_above_0(name: str) -> None:
+    with pytest.raises(ValueError, match="E407"):
+        ScoreSettings(**{name: 0})
+    assert ScoreSettings(**{name: 2}).weight(name) == 2.0
