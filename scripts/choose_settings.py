@@ -21,6 +21,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.language import Language
+
+import spacy_mcse
+from spacy_mcse.data import ReportFacts, read_facts
+from spacy_mcse.settings import DEFAULTS
+
+# Where PYTHONSAFEPATH is set, a script does not see the modules beside it.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from planted_errors import plant
 from score_bank import FIGURES, SETS, Bank, Data, agreement
 from settings_space import (
@@ -34,11 +42,6 @@ from settings_space import (
     plainer,
     settings_of,
 )
-from spacy.language import Language
-
-import spacy_mcse
-from spacy_mcse.data import ReportFacts, read_facts
-from spacy_mcse.settings import DEFAULTS
 
 RATED, REPORTS = "radpref.jsonl", "openi_reports.jsonl"
 Cases = NDArray[np.intp]
