@@ -19,6 +19,7 @@ from .data import (
     largest_measure,
 )
 from .settings import ScoreSettings
+from .vocabulary import DEVICE
 
 # Steps of severity and of size in words share one scale: a "small" effusion is "mild".
 _LEVEL_WORDS = (
@@ -145,7 +146,7 @@ def report_claims(facts: ReportFacts, settings: ScoreSettings) -> Claims:
 
 
 def _is_device(source: Union[Entity, NormalStatement]) -> bool:
-    return isinstance(source, Entity) and source.label == "DEVICE"
+    return isinstance(source, Entity) and source.label == DEVICE
 
 
 def _sort_key(claim: Claim) -> tuple[Any, ...]:

@@ -21,6 +21,8 @@ NORMAL_KEY = "mcse_normal_statements"
 DEVICES_KEY = "mcse_devices"
 LABELS = ("FINDING", "ANATOMY", "DEVICE", "PROCEDURE", "CHEMICAL", "OTHER")
 PRESENT, ABSENT, UNCERTAIN = ASSERTIONS = ("present", "absent", "uncertain")
+# Classes of clinical significance; each has a weight in the settings of the score.
+SIGNIFICANCES = ("urgent", "actionable", "minor", "expected")
 ATTRIBUTES = ("side", "location", "severity", "size", "quality", "change", "count")
 # The ids of spans tell their group and their place in it.
 _LETTERS = ((CLINICAL_KEY, "e"), (NORMAL_KEY, "n"), (DEVICES_KEY, "d"))

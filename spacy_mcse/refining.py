@@ -97,13 +97,8 @@ def refine(
     devices: list[Refined] = []
     drops_anatomy = "anatomy" in steps.reasons
     for index, (phrase, category, concept) in enumerate(heads):
-        if drops_anatomy and category == ANATOMY:
-            # The most of all candidates: nothing about them has to be known.
-            dropped.append(
-                Dropped(phrase.head_start, phrase.head_end, category, "anatomy")
-            )
-            continue
-        if steps.modifiers:
+        # Of structures, the most of all candidates, nothing has to be known.
+        if steps.modifiers and not (drops_anatomy and category == ANATOMY):
             floor, ceiling = _room(reading, heads, index)
             whole_phrase(reading, phrase, floor, ceiling)
         reason = next(

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from .data import Embedding
+from .data import SIGNIFICANCES, Embedding
 from .errors import Errors
-from .vocabulary import SIGNIFICANCES
 
 HIGHEST_WEIGHT = 10
 

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Optional
 
+from .data import SIGNIFICANCES
 from .errors import Errors
 from .inflection import plurals, singulars
 from .lexicons import read_table, split_terms
 from .matching import TermMatcher
 from .spelling import Spelling
 
-# Classes of clinical significance; each has a weight in the settings of the score.
-SIGNIFICANCES = ("urgent", "actionable", "minor", "expected")
 FINDING, ANATOMY, DEVICE, PROCEDURE, CHEMICAL, OTHER = (
     "FINDING",
     "ANATOMY",
@@ -211,7 +210,10 @@ class Vocabulary:
             for concept in split_terms(row["concepts"])
         }
         self._patterns = [
-            (re.compile(re.escape(concept).replace(r"\{anatomy\}", ".+")), name)
+            (
+                re.compile(re.escape(concept).replace(re.escape(ANATOMY_MARK), ".+")),
+                name,
+            )
             for concept, name in self.significance.items()
             if ANATOMY_MARK in concept
         ]
@@ -221,6 +223,7 @@ class Vocabulary:
                 families[concept].add(row["family"])
         self.families = {c: frozenset(names) for c, names in families.items()}
         self._by_suffix: dict[str, str] = {}
+        self._by_pattern: dict[str, str] = {}
         self.last_words, self.first_words = _edge_words(tables, self.classes)
         self.spelling = _spelling(tables) if fix_spelling else None
         self._made_of = dict(texts), fix_spelling
@@ -252,8 +255,12 @@ class Vocabulary:
         States of any structure are listed by their pattern, "displaced {anatomy}".
         """
         own = self.significance.get(concept)
-        if own is None:
-            own = next(
+        if own is not None:
+            return own
+        if concept not in self._by_pattern:
+            if len(self._by_pattern) > _MAX_CACHED_WORDS:
+                self._by_pattern.clear()
+            self._by_pattern[concept] = next(
                 (
                     name
                     for pattern, name in self._patterns
@@ -261,8 +268,7 @@ class Vocabulary:
                 ),
                 "",
             )
-            self.significance[concept] = own
-        return own
+        return self._by_pattern[concept]
 
     def denied_by(self, anatomy: str, state: str = "") -> tuple[str, ...]:
         """Concepts of findings that a normal statement about a structure rules out.

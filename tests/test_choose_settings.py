@@ -1,36 +1,17 @@
 """scripts/choose_settings.py on made-up rated reports."""
 
 import json
-import os
-import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
+from script_runs import SCRIPTS, run, write
 
 import spacy_mcse
 from spacy_mcse.data import read_facts
 from spacy_mcse.score import score_facts
 from spacy_mcse.settings import SIGNIFICANCES, ScoreSettings
-
-SCRIPTS = Path(__file__).parent.parent / "scripts"
-
-
-def run(name, *arguments, **environment):
-    known = {key: value for key, value in os.environ.items() if key != "MCSE_DATA"}
-    return subprocess.run(
-        [sys.executable, str(SCRIPTS / name), *arguments],
-        capture_output=True,
-        text=True,
-        env={**known, **environment},
-        check=False,
-    )
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
 
 
 @pytest.fixture

@@ -1,17 +1,11 @@
 """The scripts that measure on public data, on made-up rows of the same shape."""
 
-import json
-import os
-import runpy
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
+from script_runs import run, script, write
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
 SENTENCES = [
     ("There is no EDEMA of the ankle today.", "edema", "Negated"),
     ("The patient has EDEMA of the ankle.", "edema", "Affirmed"),
@@ -34,25 +28,6 @@ MARKED = [
     ("itching", [None]),
     ("Pain", [None]),
 ]
-
-
-def script(name):
-    return runpy.run_path(str(SCRIPTS / name))
-
-
-def run(name, *arguments, **environment):
-    known = {key: value for key, value in os.environ.items() if key != "MCSE_DATA"}
-    return subprocess.run(
-        [sys.executable, str(SCRIPTS / name), *arguments],
-        capture_output=True,
-        text=True,
-        env={**known, **environment},
-        check=False,
-    )
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
 
 
 @pytest.fixture
