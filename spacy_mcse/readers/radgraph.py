@@ -47,6 +47,10 @@ _XL_LABELS = {
     )
 }
 _LABELS = {**{label: label for label in LABELS}, **_XL_LABELS}
+_ALLOWED = (
+    f"one of {', '.join(LABELS)}, or RadGraph-XL's 'Anatomy' or 'Observation' with "
+    "'::definitely present', '::definitely absent' or '::uncertain'"
+)
 _WORD = re.compile(r"\S+")
 _EXPECTED = (
     "RadGraph's JSON, {id: {'text', 'entities'}}, or RadGraph-XL's lines of "
@@ -243,8 +247,7 @@ class _Raw:
 
 def _label(label: str, where: str) -> str:
     if label not in _LABELS:
-        allowed = f"{', '.join(LABELS)}, or RadGraph-XL's {', '.join(_XL_LABELS)}"
-        raise wrong(f"{where} > label", shown(label), f"one of {allowed}")
+        raise wrong(f"{where} > label", shown(label), _ALLOWED)
     return _LABELS[label]
 
 
@@ -286,10 +289,8 @@ def _xl_report(record: Mapping[str, Any], where: str) -> AnnotatedReport:
         source, target = ((ends[0], ends[1]), (ends[2], ends[3]))
         for span in (source, target):
             if span not in spans:
-                name = f"{span[0]} to {span[1]}"
-                raise ValueError(
-                    Errors.E848.format(where=place, target=f"words {name}")
-                )
+                target = f"the words {span[0]} to {span[1]}"
+                raise ValueError(Errors.E848.format(where=place, target=target))
         found = relations.setdefault(spans[source].id, {})
         found[kind, spans[target].id] = None
     return _located(

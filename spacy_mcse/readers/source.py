@@ -92,7 +92,7 @@ def read_members(path: Path, expected: str) -> Iterator[Member]:
 
 
 def read_json_lines(path: Path, expected: str) -> Iterator[Member]:
-    """The objects of a file with one JSON object in each line; blank lines are left out.
+    """The objects of a file with a JSON object in each line; blank lines do not count.
 
     path (Path): The file.
     expected (str): What a line should hold, for errors.
@@ -106,7 +106,7 @@ def read_json_lines(path: Path, expected: str) -> Iterator[Member]:
                 continue
             where = f"{path}, line {line}"
             try:
-                value = json.loads(text)
+                value = json.loads(text.strip())
             except json.JSONDecodeError as error:
                 problem = f"{error.msg} at column {error.colno}"
                 raise _no_json(where, problem, expected) from None
@@ -289,6 +289,7 @@ class _Decoder:
         line = self.line
         if at is not None:
             line += self.text.count("\n", self.at, at)
-        if self.ended and self.at >= len(self.text) - 1:
+        last = self.at if at is None else at
+        if self.ended and last >= len(self.text) - 1:
             problem += "; the file ends here, it may be cut off"
         return _no_json(f"{self.path}, line {line}", problem, self.expected)
