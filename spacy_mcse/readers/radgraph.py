@@ -289,8 +289,9 @@ def _xl_report(record: Mapping[str, Any], where: str) -> AnnotatedReport:
         source, target = ((ends[0], ends[1]), (ends[2], ends[3]))
         for span in (source, target):
             if span not in spans:
-                target = f"the words {span[0]} to {span[1]}"
-                raise ValueError(Errors.E848.format(where=place, target=target))
+                words_of_it = f"the words {span[0]} to {span[1]}"
+                message = Errors.E848.format(where=place, target=words_of_it)
+                raise ValueError(message)
         found = relations.setdefault(spans[source].id, {})
         found[kind, spans[target].id] = None
     return _located(
