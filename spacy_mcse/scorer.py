@@ -23,12 +23,10 @@ DEFAULT_SCORE_WEIGHTS: dict[str, Optional[float]] = {
     "clinical_ents_f": 0.5,
     "clinical_ents_p": 0.0,
     "clinical_ents_r": 0.0,
-    "clinical_ents_overlap_f": 0.0,
-    "clinical_ents_overlap_p": 0.0,
-    "clinical_ents_overlap_r": 0.0,
-    "clinical_assertion_macro_f": 0.3,
-    "clinical_assertion_micro_f": 0.0,
-    "clinical_attributes_f": 0.2,
+    # Scores of pairs alone would choose the pipeline with few and easy pairs.
+    "clinical_ents_asserted_f": 0.5,
+    "clinical_assertion_macro_f": 0.0,
+    "clinical_attributes_f": 0.0,
 }
 # `spacy evaluate` prints scores of span groups only, under these names.
 _PRINTED = f"spans_{CLINICAL_KEY}"
@@ -93,10 +91,13 @@ def entity_scores(
 
     Spans: `clinical_ents_p`, `_r` and `_f` count equal spans of any label,
     `clinical_ents_overlap_p`... overlapping ones, one to one; `clinical_ents_per_type`
-    is by label, equal spans of this label. None without any entity.
+    is by label, equal spans of this label. `clinical_ents_asserted_p`... count those of
+    the overlapping ones that have the assertion of the reference, with what was missed
+    and what was found too much, and `clinical_ents_asserted_per_type` does so for each
+    assertion. None without any entity.
 
-    On the overlapping pairs: `clinical_assertion_micro_f`, `_macro_f` (mean of the
-    assertions that the references have), `_absent_p`... and `_per_type`, and
+    On the overlapping pairs alone: `clinical_assertion_micro_f`, `_macro_f` (mean of
+    the assertions that the references have), `_absent_p`... and `_per_type`, and
     `clinical_attributes_p`, `_r`, `_f` and `_per_type`. An assertion or a kind of
     attribute that no pair has in the reference is None.
 
@@ -107,6 +108,7 @@ def entity_scores(
     RETURNS (dict): The scores.
     """
     exact, overlapping = PRFScore(), PRFScore()
+    asserted = {name: PRFScore() for name in ASSERTIONS}
     labels: dict[str, PRFScore] = {}
     assertions = {name: PRFScore() for name in ASSERTIONS}
     attributes = {kind: PRFScore() for kind in ATTRIBUTES}
@@ -120,15 +122,12 @@ def entity_scores(
         pairs = match_entities(found, gold)
         n = len(pairs)
         overlapping += PRFScore(tp=n, fp=len(found) - n, fn=len(gold) - n)
+        if not gold or any(e.assertion is not None for e in gold):
+            for name, score in asserted.items():
+                score += _with_assertion(name, found, gold, pairs)
         for mine, theirs in pairs:
             _compare(mine, theirs, assertions, attributes)
-    return _as_dict(
-        exact,
-        overlapping,
-        labels,
-        _where_annotated(assertions),
-        _where_annotated(attributes),
-    )
+    return _as_dict(exact, overlapping, labels, asserted, assertions, attributes)
 
 
 def match_entities(
@@ -200,58 +199,82 @@ def _compare(
         )
 
 
-def _where_annotated(scores: Mapping[str, PRFScore]) -> dict[str, Optional[PRFScore]]:
-    """None for what the references say nothing of."""
-    return {k: score if score.tp + score.fn else None for k, score in scores.items()}
+def _with_assertion(
+    name: str,
+    found: Sequence[Annotated],
+    gold: Sequence[Annotated],
+    pairs: Sequence[tuple[Annotated, Annotated]],
+) -> PRFScore:
+    """How well the entities of one assertion are found, with the assertion."""
+    right = sum(mine.assertion == theirs.assertion == name for mine, theirs in pairs)
+    return PRFScore(
+        tp=right,
+        fp=sum(e.assertion == name for e in found) - right,
+        fn=sum(e.assertion == name for e in gold) - right,
+    )
 
 
 def _as_dict(
     exact: PRFScore,
     overlapping: PRFScore,
     labels: Mapping[str, PRFScore],
-    assertions: Mapping[str, Optional[PRFScore]],
-    attributes: Mapping[str, Optional[PRFScore]],
+    asserted: Mapping[str, PRFScore],
+    assertions: Mapping[str, PRFScore],
+    attributes: Mapping[str, PRFScore],
 ) -> Scores:
-    spans = exact if len(exact) else None
-    overlaps = overlapping if len(overlapping) else None
-    per_label = {label: labels[label].to_dict() for label in sorted(labels)}
-    per_assertion = _per_type(assertions)
-    per_attribute = _per_type(attributes)
-    stated = [score for score in assertions.values() if score is not None]
-    described = [score for score in attributes.values() if score is not None]
+    stated = _where_annotated(assertions)
+    described = _where_annotated(attributes)
     scores: Scores = {
-        **_prf("clinical_ents", spans),
-        "clinical_ents_per_type": per_label or None,
-        **_prf("clinical_ents_overlap", overlaps),
-        "clinical_assertion_micro_f": _sum(stated).fscore if stated else None,
+        **_prf("clinical_ents", exact),
+        "clinical_ents_per_type": _per_type(labels),
+        **_prf("clinical_ents_overlap", overlapping),
+        **_prf("clinical_ents_asserted", _sum(asserted)),
+        "clinical_ents_asserted_per_type": _per_type(_where_annotated(asserted)),
+        # Wrong assertions that no reference has count here, too.
+        "clinical_assertion_micro_f": _prf("all", _sum(assertions))["all_f"],
         "clinical_assertion_macro_f": (
-            sum(score.fscore for score in stated) / len(stated) if stated else None
+            sum(score.fscore for score in stated.values()) / len(stated)
+            if stated
+            else None
         ),
     }
-    for name, score in assertions.items():
-        scores.update(_prf(f"clinical_assertion_{name}", score))
-    scores["clinical_assertion_per_type"] = per_assertion or None
-    scores.update(_prf("clinical_attributes", _sum(described) if described else None))
-    scores["clinical_attributes_per_type"] = per_attribute or None
-    scores.update(_prf(_PRINTED, spans))
-    rows = {**per_label, **per_assertion, **per_attribute}
-    if overlaps is not None:
-        rows = {"any overlap": overlaps.to_dict(), **rows}
-    scores[f"{_PRINTED}_per_type"] = rows or None
+    for name in assertions:
+        scores.update(_prf(f"clinical_assertion_{name}", stated.get(name)))
+    scores["clinical_assertion_per_type"] = _per_type(stated)
+    scores.update(_prf("clinical_attributes", _sum(described)))
+    scores["clinical_attributes_per_type"] = _per_type(described)
+    rows = {
+        "any overlap": overlapping,
+        "and assertion": _sum(asserted),
+        **{label: labels[label] for label in sorted(labels)},
+        **stated,
+        **described,
+    }
+    scores.update(_prf(_PRINTED, exact))
+    scores[f"{_PRINTED}_per_type"] = _per_type(
+        {name: score for name, score in rows.items() if len(score)}
+    )
     return scores
 
 
+def _where_annotated(scores: Mapping[str, PRFScore]) -> dict[str, PRFScore]:
+    """Without what the references say nothing of."""
+    return {name: score for name, score in scores.items() if score.tp + score.fn}
+
+
 def _prf(name: str, score: Optional[PRFScore]) -> Scores:
+    """Precision, recall and F, None where nothing was compared."""
+    some = score if score is not None and len(score) else None
     return {
-        f"{name}_p": score.precision if score is not None else None,
-        f"{name}_r": score.recall if score is not None else None,
-        f"{name}_f": score.fscore if score is not None else None,
+        f"{name}_p": some.precision if some is not None else None,
+        f"{name}_r": some.recall if some is not None else None,
+        f"{name}_f": some.fscore if some is not None else None,
     }
 
 
-def _per_type(scores: Mapping[str, Optional[PRFScore]]) -> dict[str, dict[str, float]]:
-    return {k: score.to_dict() for k, score in scores.items() if score is not None}
+def _per_type(scores: Mapping[str, PRFScore]) -> Optional[dict[str, dict[str, float]]]:
+    return {name: score.to_dict() for name, score in scores.items()} or None
 
 
-def _sum(scores: Iterable[PRFScore]) -> PRFScore:
-    return sum(scores, PRFScore())
+def _sum(scores: Mapping[str, PRFScore]) -> PRFScore:
+    return sum(scores.values(), PRFScore())

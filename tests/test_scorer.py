@@ -75,6 +75,26 @@ def test_assertions_are_compared_on_pairs():
     assert set(scores["clinical_assertion_per_type"]) == {"present", "absent"}
 
 
+def test_assertions_with_what_was_missed():
+    """The same once more for all entities, as the paper counts present and absent."""
+    gold = [item(0, 5, "present"), item(10, 15, "absent"), item(20, 25, "absent")]
+    found = [item(0, 4, "present"), item(10, 15, "present"), item(30, 35, "absent")]
+    scores = entity_scores([(found, gold)])
+    assert prf(scores, "clinical_ents_asserted") == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    per_type = scores["clinical_ents_asserted_per_type"]
+    assert per_type["present"] == pytest.approx({"p": 1 / 2, "r": 1, "f": 2 / 3})
+    assert per_type["absent"] == {"p": 0, "r": 0, "f": 0}
+    assert set(per_type) == {"present", "absent"}
+
+
+def test_a_wrong_assertion_that_no_reference_has_counts():
+    gold = [item(0, 5, "present"), item(10, 15, "present")]
+    found = [item(0, 5, "present"), item(10, 15, "uncertain")]
+    scores = entity_scores([(found, gold)])
+    assert scores["clinical_assertion_micro_f"] == pytest.approx(1 / 2)
+    assert scores["clinical_assertion_macro_f"] == pytest.approx(2 / 3)
+
+
 def test_attributes_are_compared_by_kind_and_value():
     gold = [item(0, 5, side="left"), item(10, 15, side="left right", size="[12]")]
     found = [
@@ -95,7 +115,14 @@ def test_what_spacy_prints():
     scores = entity_scores([(found, gold)])
     assert prf(scores, "spans_clinical_entities") == (0.5, 0.5, 0.5)
     rows = scores["spans_clinical_entities_per_type"]
-    assert list(rows) == ["any overlap", "FINDING", "present", "absent", "side"]
+    assert list(rows) == [
+        "any overlap",
+        "and assertion",
+        "FINDING",
+        "present",
+        "absent",
+        "side",
+    ]
     assert rows["any overlap"]["f"] == rows["absent"]["p"] == rows["side"]["r"] == 1
 
 
@@ -174,6 +201,7 @@ def test_what_a_reference_may_lack(blank_nlp):
     scores = evaluated(blank_nlp, by_hand, no_group)
     assert prf(scores, "clinical_ents") == pytest.approx((1 / 3, 1, 1 / 2))
     assert scores["clinical_assertion_macro_f"] is None
+    assert scores["clinical_ents_asserted_f"] is None
 
 
 def test_records_that_do_not_fit_are_no_annotation_to_guess_from(blank_nlp):
