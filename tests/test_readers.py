@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import spacy
-from script_runs import run
+from script_runs import script
 from spacy.tokens import DocBin
 from spacy.util import registry
 
@@ -621,18 +621,24 @@ def test_labelled_corpora(save, blank_nlp, tmp_path):
     }
 
 
-def test_convert_script(save, tmp_path):
+def test_convert_script(save, tmp_path, monkeypatch, capsys):
+    def convert(*arguments):
+        monkeypatch.setattr("sys.argv", ["convert_radgraph.py", *map(str, arguments)])
+        return main()
+
+    main = script("convert_radgraph.py")["main"]
     path = save("a.json", {"a": EFFUSION, "b": {**NORMAL, "data_split": "test"}})
     output = tmp_path / "new" / "dev.spacy"
-    done = run("convert_radgraph.py", str(path), str(output), "--split", "dev")
-    assert done.returncode == 0, done.stderr
-    assert "1 reports" in done.stdout
+    assert convert(path, output, "--split", "dev") == 0
+    assert "1 reports" in capsys.readouterr().out
     (doc,) = DocBin().from_disk(output).get_docs(spacy.blank("en").vocab)
     assert [e.assertion for e in read_entities(doc)] == ["present", "absent"]
     output.unlink()
     path = save("a.json", {"a": {**EFFUSION, "text": SECRET}})
-    done = run("convert_radgraph.py", str(path), str(output))
-    assert done.returncode == 2
-    assert "E846" in done.stderr
-    assert SECRET not in done.stderr
+    assert convert(path, output) == 2
+    message = capsys.readouterr().err
+    assert "E846" in message
+    assert SECRET not in message
     assert not output.exists()
+    with pytest.raises(SystemExit):
+        convert(path, "corpus.json")
