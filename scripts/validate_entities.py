@@ -227,7 +227,8 @@ def report_counts(ours: Said, gold: Annotated) -> Counts:
         anatomy = []
         if assertion == PRESENT:
             covered = [
-                place._replace(assertion=ANATOMY) for place in ours.all + ours.attributes
+                place._replace(assertion=ANATOMY)
+                for place in ours.all + ours.attributes
             ]
             anatomy = [is_met(one, covered) for one in gold.anatomy]
         mine = [is_met(one, everything) for one in of(ours.all, assertion)]

@@ -9,7 +9,7 @@ from .reading import Reading
 from .vocabulary import ANATOMY, ANATOMY_MARK, ANY_ANATOMY, FINDING, OTHER, State, Term
 from .words import is_nominal
 
-_JOINS = frozenset((",", "and", "or", "to", "/"))
+_JOINS = frozenset((",", "and", "or", "to", "/", "&"))
 # "normal in size and contour, not widened", "shifted to the left, not enlarged"
 _OUTLINES = frozenset(
     ("size", "contour", "contours", "shape", "width", "position", "in")
@@ -200,7 +200,7 @@ def _adjectives_behind(
         if (
             reading.is_class(at, "adverb")
             or reading.in_cue[at]
-            or (words.lower[at] in _JOINS and seen_verb)
+            or (words.lower[at] in _JOINS and (seen_verb or seen_state))
             or reading.kinds(at) & {"severity", "change", "quality"}
             or (guarded and words.lower[at] in _OUTLINES)
             or (guarded and reading.kinds(at) == {"side"})  # "Diaphragm: left obscured"

@@ -18,6 +18,8 @@ _LONGEST_ASIDE = 12
 _ASIDES = frozenset(
     ("which", "that", "seen", "noted", "previously", "described", "now")
 )
+# Of the cues that carry a negation on, those that say more than "suggestive of".
+_AFFIRMING = frozenset(("consistent", "compatible", "representing", "keeping", "in"))
 _ALL = frozenset(("all", "both", "each"))
 _PLURAL_VERBS = frozenset(("are", "were", "have"))
 _EARLIER = frozenset(("prior", "previous", "earlier", "last", "old", "comparison"))
@@ -97,6 +99,7 @@ def _before(reading: Reading, first: int, start: int) -> Optional[Found]:
                 between.carried = meaning_of(cue, "carrier") is not None
                 between.crossed_phrase = False
         elif meaning_of(cue, "carrier") or meaning_of(cue, "mask"):
+            between.affirming |= reading.words.lower[cue.start] in _AFFIRMING
             continue
         elif meaning_of(cue, "end"):
             return between.doubt

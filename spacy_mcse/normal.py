@@ -10,7 +10,7 @@ from .scope import is_masked
 from .vocabulary import ANATOMY, PROCEDURE
 
 _JOINS = frozenset((",", "and", "or", "/", "of", "&"))
-_JOINS_BETWEEN = ("and", "or", "/")
+_JOINS_BETWEEN = ("and", "or", "/", "&")
 # "negative for", "clear of": what follows is denied, nothing is called normal.
 _TAKE_OBJECT = ("of", "from")
 _TAKE_FOR = ("negative", "neg", "unremarkable")

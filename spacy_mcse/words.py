@@ -59,6 +59,17 @@ _GO_ON = frozenset(
 )
 # A line that begins so goes on from the one before.
 _GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "which"))
+# Characters: a longer line without a full stop was wrapped, and goes on in the next.
+_FULL_LINE = 60
+# Punctuation as it is spoken in dictation, but for "a period of", "rest period".
+_SPOKEN_STOP, _SPOKEN_COMMA = "period", "comma"
+_NOT_SPOKEN_BEHIND = frozenset(
+    (
+        *("a", "the", "this", "that", "time", "interval", "same", "short", "long"),
+        *("brief", "postoperative", "perioperative", "day", "week", "month", "year"),
+        *("menstrual", "each", "every", "during", "recovery", "waiting", "in"),
+    )
+)
 # How a question mark is written in the cue lists: in front of or after a phrase.
 QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
 # A hyphen alone in round brackets is a sign of absence.
@@ -172,7 +183,7 @@ def read_words(
     lowers, tokens = words.lower, words.tokens
     sentences, sentence_of = words.sentences, words.sentence_of
     after_newline = True
-    start = 0
+    start = line_start = 0
     ahead = list(reversed(find_breaks(words.text))) if find_breaks else []
     for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
@@ -183,9 +194,16 @@ def read_words(
             after_newline = after_newline or kind.line_breaks > 0
             if kind.line_breaks > 1 or (
                 kind.line_breaks
-                and _starts_line(kinds, i + 1, words.lower[-1:], by_lines)
+                and _starts_line(
+                    kinds,
+                    i + 1,
+                    words.lower[-1:],
+                    by_lines and offsets[i] - line_start < _FULL_LINE,
+                )
             ):
                 start = _close(words, start)
+            if kind.line_breaks:
+                line_start = offsets[i + 1]
             continue
         if kind.is_removed or i in hidden:
             continue
@@ -212,6 +230,11 @@ def read_words(
                 start = _close(words, start)
             continue
         lower, forms = kind.lower, kind.forms
+        if lower in (_SPOKEN_STOP, _SPOKEN_COMMA) and _is_spoken(kinds, i):
+            if lower == _SPOKEN_STOP:
+                start = _close(words, start)
+                continue
+            lower, forms = ",", (",",)
         if kind.is_title and lower in first_words and len(words.lower) > start:
             before = kinds[words.tokens[-1]]
             if before.is_small and not last_words.isdisjoint(before.forms):
@@ -246,7 +269,10 @@ def read_words(
     words.word_of_token.append(len(words.lower))
     # What the token alone decides is filled in at once: quicker than word by word.
     words.surface = list(map(_surface, lowers))
-    words.is_word = [kinds[i].is_word for i in tokens]
+    words.is_word = [
+        kinds[i].is_word and lower != ","
+        for i, lower in zip(tokens, lowers, strict=True)
+    ]
     words.is_number = [kinds[i].is_number for i in tokens]
     words.starts = [offsets[i] for i in tokens]
     words.ends = [offsets[i] + len(texts[i]) for i in tokens]
@@ -297,6 +323,16 @@ def _goes_on(words: Words, start: int, kinds: Sequence[WordType], stop: int) -> 
         and len(words.lower) > start
         and words.lower[-1] in _ABBREVIATED
         and (not following.is_title or len(words.lower) == start + 1)
+    )
+
+
+def _is_spoken(kinds: Sequence[WordType], at: int) -> bool:
+    """Whether "period" or "comma" is punctuation that was dictated."""
+    following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
+    return (
+        at > 0
+        and kinds[at - 1].lower not in _NOT_SPOKEN_BEHIND
+        and following not in ("of", "between", "since")
     )
 
 
