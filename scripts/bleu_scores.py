@@ -6,7 +6,6 @@ from typing import NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-
 Array = NDArray[np.float64]
 
 
@@ -53,6 +52,7 @@ def bleu(counts: Bleu, grams: int, effective_order: bool = True) -> list[float]:
             total[:grams],
             sys_len,
             ref_len,
+            smooth_method="exp",
             effective_order=effective_order,
             max_ngram_order=grams,
         ).score

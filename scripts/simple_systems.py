@@ -83,9 +83,12 @@ def reordered(text: str, rng: random.Random) -> str:
     for block in blocks(text):
         parts = [part.strip() for part in SENTENCE_END.split(block) if part.strip()]
         first = parts[:1] if HEADING.match(block) else []
-        # A last sentence without a full stop would run into the next.
-        ended = [p if p.endswith(ENDS) else f"{p}." for p in parts[len(first) :]]
-        new.append(" ".join([*first, *rng.sample(ended, len(ended))]))
+        others = parts[len(first) :]
+        if len(others) > 1:
+            # A last sentence without a full stop would run into the next.
+            ended = [part if part.endswith(ENDS) else f"{part}." for part in others]
+            block = " ".join([*first, *rng.sample(ended, len(ended))])
+        new.append(block)
     return "\n".join(new)
 
 

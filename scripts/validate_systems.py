@@ -4,9 +4,9 @@
     python scripts/validate_systems.py --generated openi_generated_moerad.jsonl
     python scripts/validate_systems.py --system mine=pairs.jsonl --system old=pairs.csv
 
-On each set of references the systems of simple_systems.py are built, of which it is known
-which should be better; "order" says which score agrees. A check holds where the interval
-of the difference lies above 0, fails where it lies below, and is open else.
+On each set of references the systems of simple_systems.py are built, of which it is
+known which should be better; "order" says which score agrees. A check holds where the
+interval of the difference lies above 0, fails where it lies below, and is open else.
 
 With --generated, reports of a real model (OpenI, MoERad) and their published scores:
 the table has the model beside the simple systems on the same references, and the
