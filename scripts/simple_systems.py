@@ -46,7 +46,7 @@ ENDS = (".", "!", "?", ":", ";")
 
 
 def simple_systems(
-    reports: Sequence[Labelled], indications: Sequence[str], nlp: Any, seed: int
+    reports: Sequence[Labelled], nlp: Any, seed: int
 ) -> dict[str, list[str]]:
     """Candidates of each simple system that the data allow, one for each reference.
 
@@ -65,6 +65,7 @@ def simple_systems(
     if all(report.labels for report in reports):
         near = nearest_by_labels([report.labels for report in reports], seed)
         built[BY_LABELS] = [texts[at] for at in near]
+    indications = [report.indication for report in reports]
     if any(indications):
         near = nearest_by_words(indications, seed)
         built[BY_INDICATION] = [texts[at] for at in near]

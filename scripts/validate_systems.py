@@ -21,20 +21,17 @@ text and no id of a report is written.
 
 import argparse
 import math
-import random
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import numpy as np
 
 import spacy_mcse
-from spacy_mcse.cli.rows import read_rows
 from spacy_mcse.cli.terminal import UsageError
 from spacy_mcse.corpus import pipeline_signature
-from spacy_mcse.readers.source import member, read_json_lines
 
 # Where PYTHONSAFEPATH is set, a script does not see the modules beside it.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -47,14 +44,12 @@ from simple_systems import (
     REFERENCE,
     REORDERED,
     SHUFFLED,
-    simple_systems,
 )
+from system_files import PUBLISHED, Generated, build, read_generated, read_systems
 from validation import (
     GENERATED,
     INSTALL,
-    OPENI,
     Array,
-    Labelled,
     add_options,
     correlations,
     count,
@@ -85,25 +80,6 @@ HOLDS, OPEN, FAILS = STATES = ("holds", "open", "fails")
 SAME = 0.02
 SCORES = ("mcse", "precision", "recall", "f1")
 BLEU = ("bleu", "bleu_2", "bleu_mean")
-# Published scores, and whether more is better.
-PUBLISHED = {
-    "bleu": True,
-    "bertscore": True,
-    "chexbert_sim": True,
-    "radgraph_f1": True,
-    "radcliq_v0": False,
-    "radcliq_v1": False,
-}
-
-
-class Generated(NamedTuple):
-    """A report of a model: id, reference, candidate, indication, published scores."""
-
-    id: str
-    reference: str
-    candidate: str
-    indication: str
-    published: dict[str, float]
 
 
 def main() -> None:
@@ -128,47 +104,24 @@ def main() -> None:
     )
     args = parser.parse_args()
     try:
-        data = read_all(args)
+        reports = read_all(args)
         generated = read_generated(
             in_folder(args.generated, args.data, GENERATED), args.limit
         )
-        systems = dict(read_system(given, args.limit) for given in args.system)
-        asked = read_indications(in_folder(args.openi, args.data, OPENI))
+        given = read_systems(args.system, args.limit)
         nlp = spacy_mcse.load(args.pipeline)
+        data = {**build(reports, generated, nlp, args.references, args.seed), **given}
     except (OSError, ValueError, UsageError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    tables: dict[str, Any] = {}
-    for name, reports in data.items():
-        reports = drawn(reports, args.references, args.seed)
-        indications = [asked.get(report.id, "") for report in reports]
-        built = simple_systems(reports, indications, nlp, args.seed)
-        references = [report.text for report in reports]
-        tables[name] = table(references, built, nlp, args.samples, args.seed)
+    tables = {
+        name: table(*of, nlp, args.samples, args.seed) for name, of in data.items()
+    }
+    rows = {name: found.pop("rows") for name, found in tables.items()}
     record: dict[str, Any] = {}
     if generated:
-        labels = {report.id: report.labels for report in data.get("openi", ())}
-        reports = [
-            Labelled(one.id, one.reference, labels.get(one.id, {})) for one in generated
-        ]
-        built = {
-            "MoERad": [one.candidate for one in generated],
-            **simple_systems(
-                reports, [one.indication for one in generated], nlp, args.seed
-            ),
-        }
-        references = [one.reference for one in generated]
-        found = table(references, built, nlp, args.samples, args.seed)
-        tables["generated"] = found
-        record["published"] = published(
-            generated, found.pop("rows")["MoERad"], args.samples, args.seed
-        )
-    for name, (references, candidates) in systems.items():
-        tables[name] = table(
-            references, {name: candidates}, nlp, args.samples, args.seed
-        )
-    for found in tables.values():
-        found.pop("rows", None)
+        ours = rows["generated"][generated[0].model]
+        record["published"] = published(generated, ours, args.samples, args.seed)
     version = bleu_version()
     if version is None:
         print(f"No BLEU: it needs sacrebleu: {INSTALL}", file=sys.stderr)
@@ -183,77 +136,6 @@ def main() -> None:
     write_json(args.output, record)
     write_figure(args.figure, lambda: draw(record))
     print(markdown(record))
-
-
-# Data
-
-
-def read_generated(path: str, limit: int) -> list[Generated]:
-    """Reports of a model with published scores.
-
-    RAISES (FileNotFoundError, ValueError): With the line where something is missing.
-    """
-    if not path:
-        return []
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"--generated: there is no file '{path}'")
-    needed = "'id', 'reference_findings', 'generated_findings', 'published_scores'"
-    found = []
-    for line in read_json_lines(Path(path), f"an object with {needed}"):
-        where = f"{path}, line {line.line}"
-        name, reference, candidate = (
-            member(line.value, key, str, where, needed)
-            for key in ("id", "reference_findings", "generated_findings")
-        )
-        scores = member(line.value, "published_scores", dict, where, needed)
-        names = ", ".join(PUBLISHED)
-        values = {
-            score: member(scores, score, float, f"{where} > published_scores", names)
-            for score in PUBLISHED
-        }
-        asked = str(line.value.get("context") or "")
-        asked = asked.partition("Comparison:")[0].removeprefix("Indication:").strip()
-        found.append(Generated(name, reference, candidate, asked, values))
-        if limit and len(found) == limit:
-            break
-    if len(found) < 2:
-        raise ValueError(f"{path}: fewer than two reports")
-    return found
-
-
-def read_indications(path: str) -> dict[str, str]:
-    """Id to indication of the reports of OpenI."""
-    if not path:
-        return {}
-    return {
-        str(line.value.get("id")): str(line.value.get("indication") or "")
-        for line in read_json_lines(Path(path), "an object")
-    }
-
-
-def read_system(given: str, limit: int) -> tuple[str, tuple[list[str], list[str]]]:
-    """Name, references and candidates of NAME=FILE.
-
-    RAISES (ValueError, UsageError): For a bad option, file or row.
-    """
-    name, mark, path = given.partition("=")
-    if not name or not mark or not path:
-        raise ValueError(f"--system: expected NAME=FILE, got '{given}'")
-    roles = ("reference", "candidate")
-    rows = read_rows(Path(path), {role: role for role in ("id", *roles)})
-    for row in rows[: limit or None]:
-        if row.error:
-            raise ValueError(f"{path}: {row.error}")
-    one, two = ([row.values[role] for row in rows[: limit or None]] for role in roles)
-    return name, (one, two)
-
-
-def drawn(reports: list[Labelled], most: int, seed: int) -> list[Labelled]:
-    """At most so many of the reports, in their order."""
-    if not most or len(reports) <= most:
-        return reports
-    numbers = random.Random(seed).sample(range(len(reports)), most)
-    return [reports[at] for at in sorted(numbers)]
 
 
 # Scores
@@ -357,9 +239,9 @@ def published(
     """Correlation of our scores and of the published ones with the published ones."""
     n = len(generated)
     theirs = {name: [one.published[name] for one in generated] for name in PUBLISHED}
-    texts = [one.candidate for one in generated]
+    candidates = [one.candidate for one in generated]
     by_report = resamples(n, samples, seed)
-    by_text = resamples(n, samples, seed, texts)
+    by_text = resamples(n, samples, seed, candidates)
     scores = {
         **{f"published {name}": values for name, values in theirs.items()},
         **ours,
@@ -378,9 +260,9 @@ def published(
             }
     return {
         "n": n,
-        "texts": len(set(texts)),
-        "references": len({one.reference for one in generated}),
-        "most_with_one_text": Counter(texts).most_common(1)[0][1],
+        "texts": len(set(candidates)),
+        "references": len({one.reference.text for one in generated}),
+        "most_with_one_text": Counter(candidates).most_common(1)[0][1],
         "equal_scores": {name: equal_pairs(values) for name, values in ours.items()},
         "higher_is_better": PUBLISHED,
         "mean": {name: float(np.mean(values)) for name, values in theirs.items()},

@@ -18,6 +18,7 @@ from spacy_mcse.readers import (
     read_openi,
     read_radgraph,
 )
+from spacy_mcse.readers.source import read_json_lines
 
 GOLD = Path(__file__).resolve().parent.parent / "examples" / "gold"
 OPENI = "openi_reports.jsonl"
@@ -38,11 +39,13 @@ class Labelled(NamedTuple):
     id (str): Id of the report.
     text (str): The report.
     labels (Mapping): Name of the label to its value.
+    indication (str): What was asked, '' where the data does not say.
     """
 
     id: str
     text: str
     labels: Labels
+    indication: str = ""
 
 
 # Options and data
@@ -98,15 +101,19 @@ def read_all(args: argparse.Namespace) -> dict[str, list[Labelled]]:
     """
     found: dict[str, list[Labelled]] = {}
     if args.gold:
-        gold = ((report.id, report.text) for report in read_radgraph(args.gold))
+        gold = (Labelled(one.id, one.text, {}) for one in read_radgraph(args.gold))
         found["gold"] = join(gold, args.gold_labels, args.limit, "--gold-labels")
     if args.mimic:
-        mimic = ((report.id, body(report)) for report in read_mimic_reports(args.mimic))
+        mimic = (
+            Labelled(one.id, body(one), {}, one.section("indication"))
+            for one in read_mimic_reports(args.mimic)
+        )
         found["mimic"] = join(mimic, args.mimic_labels, args.limit, "--mimic-labels")
     openi = in_folder(args.openi, args.data, OPENI)
     if openi:
+        asked = read_indications(openi)
         reports = (
-            Labelled(one.id, one.text, openi_labels(one.labels))
+            Labelled(one.id, one.text, openi_labels(one.labels), asked[one.id])
             for one in read_openi(openi)
             if one.text.strip()
         )
@@ -117,9 +124,9 @@ def read_all(args: argparse.Namespace) -> dict[str, list[Labelled]]:
 
 
 def join(
-    texts: Iterable[tuple[str, str]], labels: str, limit: int, option: str
+    reports: Iterable[Labelled], labels: str, limit: int, option: str
 ) -> list[Labelled]:
-    """Reports (id and text) that have labels, in their order; empty ones are left out.
+    """Reports with their labels; those that are empty or have none are left out.
 
     RAISES (ValueError): Where no report has labels.
     """
@@ -127,14 +134,22 @@ def join(
         raise ValueError(f"{option}: the reports need a CSV file of labels")
     rows = {row.id: row.labels for row in read_labels(labels)}
     both = (
-        Labelled(key, text, rows[key])
-        for key, text in texts
-        if key in rows and text.strip()
+        one._replace(labels=rows[one.id])
+        for one in reports
+        if one.id in rows and one.text.strip()
     )
     joined = list(islice(both, limit or None))
     if not joined:
         raise ValueError(f"{labels}: no id is that of a report ({option})")
     return joined
+
+
+def read_indications(path: str) -> dict[str, str]:
+    """Id to indication of the reports of OpenI, which their reader leaves out."""
+    return {
+        str(line.value.get("id")): str(line.value.get("indication") or "")
+        for line in read_json_lines(Path(path), "an object")
+    }
 
 
 def body(report: Any) -> str:

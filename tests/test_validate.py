@@ -11,9 +11,10 @@ import pytest
 from script_runs import SCRIPTS, run, write
 
 import spacy_mcse
+from spacy_mcse.readers import CHEXPERT_LABELS
 
 MODULES = (
-    *("validation", "simple_systems", "bleu_scores"),
+    *("validation", "simple_systems", "bleu_scores", "system_files"),
     *("validate_labels", "validate_systems"),
 )
 COLUMNS = ("No Finding", "Edema", "Pneumonia", "Support Devices")
@@ -184,18 +185,20 @@ def test_numbers_are_rounded(parts):
 
 def test_reports_are_joined_with_labels(parts, tmp_path):
     table = tmp_path / "labels.csv"
-    header = ",".join(["study_id", *spacy_mcse.readers.CHEXPERT_LABELS])
+    header = ",".join(["study_id", *CHEXPERT_LABELS])
     table.write_text(f"{header}\n1{',' * 14}\n3,1.0{',' * 13}\n4,1.0{',' * 13}\n")
-    texts = [("s4", "Four."), ("s2", "Two."), ("s3", "Three."), ("s1", " ")]
-    joined = parts["join"](iter(texts), str(table), 0, "--x")
-    assert [(one.id, one.text) for one in joined] == [("s4", "Four."), ("s3", "Three.")]
+    texts = {"s4": "Four.", "s2": "Two.", "s3": "Three.", "s1": " "}
+    reports = [parts["Labelled"](name, text, {}, "?") for name, text in texts.items()]
+    joined = parts["join"](iter(reports), str(table), 0, "--x")
+    assert [one[:2] for one in joined] == [("s4", "Four."), ("s3", "Three.")]
+    assert joined[0].indication == "?"
     assert parts["positives"](joined[0].labels) == {"No Finding"}
     assert parts["findings"](joined[0].labels) == set()
-    assert len(parts["join"](texts, str(table), 1, "--x")) == 1
+    assert len(parts["join"](reports, str(table), 1, "--x")) == 1
     with pytest.raises(ValueError, match="no id is that of a report"):
-        parts["join"]([("s9", "Nine.")], str(table), 0, "--x")
+        parts["join"](reports[1:2], str(table), 0, "--x")
     with pytest.raises(ValueError, match="--x: the reports need"):
-        parts["join"](texts, "", 0, "--x")
+        parts["join"](reports, "", 0, "--x")
 
 
 def test_files_are_found_in_a_folder(parts, tmp_path):
@@ -267,10 +270,12 @@ def test_nearest_words_are_the_rare_ones(parts):
 
 def test_simple_systems_are_what_their_names_say(parts, nlp):
     reports = [
-        parts["Labelled"](str(at), text, {"Edema": int(at == 1)})
-        for at, text in enumerate(REPORTS)
+        parts["Labelled"](str(at), text, {"Edema": int(at == 1)}, asked)
+        for at, (text, asked) in enumerate(
+            zip(REPORTS, ["cough", "fall"] * 2, strict=True)
+        )
     ]
-    built = parts["simple_systems"](reports, ["cough", "fall", "cough", "fall"], nlp, 0)
+    built = parts["simple_systems"](reports, nlp, 0)
     assert built["reference"] == REPORTS
     assert all(one != two for one, two in zip(built["shuffled"], REPORTS, strict=True))
     assert set(built["always normal"]) == {
@@ -284,9 +289,9 @@ def test_simple_systems_are_what_their_names_say(parts, nlp):
         )
     assert built["denial planted"][2] == REPORTS[2]
     bare = [parts["Labelled"](one.id, one.text, {}) for one in reports]
-    assert len(parts["simple_systems"](bare, [""] * 4, nlp, 0)) == len(built) - 2
+    assert len(parts["simple_systems"](bare, nlp, 0)) == len(built) - 2
     with pytest.raises(ValueError, match="two reports"):
-        parts["simple_systems"](bare[:1], [""], nlp, 0)
+        parts["simple_systems"](bare[:1], nlp, 0)
 
 
 # Scores of systems
@@ -336,11 +341,15 @@ def test_equal_scores_are_counted(parts):
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [("mine", "expected NAME=FILE"), ("=x.csv", "expected NAME=FILE")],
+    [
+        ("mine", "expected NAME=FILE"),
+        ("=x.csv", "expected NAME=FILE"),
+        ("gold=x.csv", "'gold' is taken"),
+    ],
 )
 def test_wrong_systems_are_named(parts, given, message):
     with pytest.raises(ValueError, match=message):
-        parts["read_system"](given, 0)
+        parts["read_systems"]([given], 0)
 
 
 # The scripts
@@ -367,6 +376,7 @@ def data(tmp_path, parts):
             "reference_findings": row["findings"],
             "generated_findings": REPORTS[at % 2],
             "context": "Indication: cough Comparison: None.",
+            "model": "MoERad",
             "published_scores": scores[at],
         }
         for at, row in enumerate(rows)
@@ -377,14 +387,28 @@ def data(tmp_path, parts):
         for at, text in enumerate(REPORTS)
     ]
     write(tmp_path / "pairs.jsonl", pairs)
+    folder = tmp_path / "files" / "p10"
+    folder.mkdir(parents=True)
+    table = [",".join(["study_id", *CHEXPERT_LABELS])]
+    for at, text in enumerate(REPORTS):
+        body = text.replace(" ", "\n ", 3)
+        (folder / f"s{at}.txt").write_text(f" INDICATION: Fall.\n\n FINDINGS: {body}\n")
+        values = ["1.0" if n == at % 2 else "" for n in range(len(CHEXPERT_LABELS))]
+        table.append(",".join([str(at), *values]))
+    (tmp_path / "chexpert.csv").write_text("\n".join(table))
     return tmp_path
 
 
 def test_labels_are_validated(start, data, monkeypatch, capsys):
     figure = data / "figures" / "labels.png"
-    arguments = ("--data", data, "--limit", 30, "--pairs", 2, "--figure", figure)
+    arguments = (
+        *("--data", data, "--limit", 30, "--pairs", 2, "--figure", figure),
+        *("--mimic", data / "files", "--mimic-labels", data / "chexpert.csv"),
+    )
     found = start("validate_labels", *arguments)
-    assert set(found["data"]) == {"gold", "openi"}
+    assert set(found["data"]) == {"gold", "mimic", "openi"}
+    sequences = found["data"]["mimic"]["sequences"]
+    assert (sequences["same_groups"], sequences["contrast_groups"]) == (2, 2)
     assert found["data"]["gold"]["reports"] == 30
     openi = found["data"]["openi"]
     assert openi["sequences"]["same_groups"] == openi["findings"]["same_groups"] == 2
@@ -457,6 +481,7 @@ def test_systems_are_validated(start, data, monkeypatch, capsys):
         ("validate_labels", ("--gold-labels", ""), "--gold-labels"),
         ("validate_labels", ("--mimic", "{data}"), "--mimic-labels"),
         ("validate_labels", ("--data", "none"), "--data"),
+        ("validate_systems", ("--limit", "1"), "two reports"),
         ("validate_systems", ("--generated", "none.jsonl"), "--generated"),
         ("validate_systems", ("--system", "mine=none.csv"), "none.csv"),
         ("validate_systems", ("--system", "a={data}/bad.jsonl"), "line 2"),
