@@ -232,6 +232,10 @@ class Errors(metaclass=ErrorsWithCodes):
         "with files that end in .txt."
     )
     E857 = "No report of {path} is of the split '{split}' (found: {found})."
+    E858 = (
+        "The corpus reader has no file to read. Set its paths in the config, or on the "
+        "command line, for example with --paths.dev radgraph.json."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):

@@ -108,7 +108,7 @@ def read_json_lines(path: Path, expected: str) -> Iterator[Member]:
             try:
                 value = json.loads(text.strip())
             except json.JSONDecodeError as error:
-                problem = f"{error.msg} at column {error.colno}"
+                problem = f"{_said(error)} at column {error.colno}"
                 raise _no_json(where, problem, expected) from None
             except RecursionError:
                 raise _no_json(where, "nested too deeply", expected) from None
@@ -162,6 +162,11 @@ def shown(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:.12g}"
     return _NAMES.get(type(value), type(value).__name__)
+
+
+def _said(error: json.JSONDecodeError) -> str:
+    # Some messages are meant to be followed by the place: "... starting at".
+    return error.msg.removesuffix(" at")
 
 
 def _name(key: str) -> str:
@@ -253,7 +258,7 @@ class _Decoder:
                 value, end = self.decoder.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 if self._is_wrong_for_good(error):
-                    raise self._wrong(error.msg, error.pos) from None
+                    raise self._wrong(_said(error), error.pos) from None
             except RecursionError:
                 raise self._wrong("nested too deeply") from None
             else:
