@@ -1,5 +1,7 @@
 """Systems that need no model, of which it is known which should be better.
 
+Other reports are those of the same references.
+
 - reference: the reference itself. reordered: its sentences in another order.
 - denial planted: the reference with one of its findings denied, where it has one.
 - nearest by labels: the other report whose labels are nearest. A system that retrieves
