@@ -30,12 +30,14 @@ class Candidate(NamedTuple):
 
     label (str): Category.
     concept (str): Key of the lists, '' for an unknown phrase.
+    assertion (str): What another component says of it; '' where our rules decide.
     """
 
     start: int
     end: int
     label: str
     concept: str
+    assertion: str = ""
 
 
 def find_candidates(
