@@ -38,12 +38,14 @@ class Candidate(NamedTuple):
 
     label (str): Category.
     concept (str): Key of the lists, '' for an unknown phrase.
+    assertion (str): What another component says of it; '' where our rules decide.
     """
 
     start: int
     end: int
     label: str
     concept: str
+    assertion: str = ""
 
 
 def find_candidates(

@@ -38,6 +38,22 @@ class Errors(metaclass=ErrorsWithCodes):
         "Word list '{name}' cannot be read from {path}: {problem}. Expected a UTF-8 "
         "file with tab-separated columns; see spacy_mcse/lexicons for examples."
     )
+    E108 = (
+        "'assertion_attr' of '{component}' names the extension span._.{attr}, which no "
+        "component has set up. Add the component that sets it, in front of "
+        "'{component}': for span._.negex that is 'negex' of negspaCy "
+        "(pip install negspacy; import negspacy.negation; "
+        "nlp.add_pipe('negex', before='{component}'))."
+    )
+    E109 = (
+        "'{component}': the value of span._.{attr} ('assertion_attr') is {got}. "
+        "Allowed: True (absent), False (present), {allowed}, None (our rules decide)."
+    )
+    E110 = (
+        "The pipeline needs the Python module '{module}' "
+        "('spacy-mcse.ImportModules.v1'), which is not installed. Get it with: "
+        "{command}"
+    )
     # 2xx: annotations on a Doc
     E201 = (
         "The Doc has no clinical entities: it was not processed by "
@@ -252,6 +268,12 @@ class Warnings(metaclass=ErrorsWithCodes):
         "'{component}': most texts so far name structures, but none of the chest. The "
         "word lists are made for chest imaging: they know fewer findings and synonyms "
         "of other regions. This is shown once."
+    )
+    W104 = (
+        "'{component}': no candidate of the first {n} documents has a value of "
+        "span._.{attr} ('assertion_attr'), so all have its default. Check that the "
+        "component that sets it is in front of '{component}' and reads the same spans: "
+        "with 'spans_in', negspaCy's 'negex' needs that name in its 'span_keys'."
     )
     W201 = (
         "The attribute span._.{name} or doc._.{name} was set by another package and "

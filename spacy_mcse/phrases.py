@@ -37,6 +37,7 @@ class Phrase:
         it ("heart is enlarged"), the words of the adjective.
     skipped (tuple): A range between the describing words and the head that belongs to
         another phrase: "right [and left] effusions".
+    assertion (str): What another component says of it; '' where our rules decide.
     """
 
     start: int
@@ -46,6 +47,7 @@ class Phrase:
     apart: list[tuple[int, int]] = field(default_factory=list)
     predicate: tuple[int, int] = (0, 0)
     skipped: tuple[int, int] = (0, 0)
+    assertion: str = ""
 
     @property
     def is_predicate(self) -> bool:
@@ -91,6 +93,7 @@ def coordinated(reading: Reading, phrase: Phrase, floor: int) -> Optional[Phrase
         phrase.head_start,
         phrase.head_end,
         skipped=(join, phrase.head_start),
+        assertion=phrase.assertion,
     )
 
 

@@ -14,6 +14,7 @@ from .data import PRESENT
 from .errors import Errors, Warnings
 from .extensions import install_extensions
 from .filters import is_beyond_chest
+from .given_assertion import GivenAssertion
 from .lexicons import read_table
 from .linked import KnowledgeBases, given_category, labelled_category
 from .lists import ListsPipe
@@ -56,6 +57,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "fix_spelling": True,
     "lexicons": None,
     "scorer": {"@scorers": SCORER},
+    "assertion_attr": None,
 }
 _REASON_OF_SETTING = {
     "drop_devices": "device",
@@ -108,6 +110,7 @@ def make_refiner(
     fix_spelling: bool,
     lexicons: Optional[dict[str, str]],
     scorer: Optional[Callable],
+    assertion_attr: Optional[str],
 ) -> "EntityRefiner":
     """Build the component; see `EntityRefiner` for the settings."""
     return EntityRefiner(
@@ -129,6 +132,7 @@ def make_refiner(
         fix_spelling=fix_spelling,
         lexicons=lexicons,
         scorer=scorer,
+        assertion_attr=assertion_attr,
         nlp=nlp,
     )
 
@@ -157,6 +161,13 @@ class EntityRefiner(ListsPipe):
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
     scorer (Optional[Callable]): What `nlp.evaluate` calls; None scores nothing.
+    assertion_attr (Optional[str]): Span extension in which another component leaves
+        the assertion of each candidate: "negex" of negspaCy. True is absent, False
+        present; 'present', 'absent' and 'uncertain' are taken as they are; for None our
+        rules decide, as they do for all without this setting. It is read once for a
+        candidate and holds for all findings within it; `span._.cue` is None then, and
+        `attach_assertion` False makes all present still. Normal statements and what is
+        dropped, history and what was only looked for among it, go by our rules.
     nlp (Optional[Language]): The pipeline. Where one of its components is a linker such
         as scispaCy's, the best concept of `span._.kb_ents` tells the category of a
         span; else its label does, and for a label that says nothing its words.
@@ -184,6 +195,7 @@ class EntityRefiner(ListsPipe):
         fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
         scorer: Optional[Callable] = clinical_entity_score,
+        assertion_attr: Optional[str] = None,
         nlp: Optional[Language] = None,
     ) -> None:
         super().__init__(name, lexicons, fix_spelling)
@@ -209,6 +221,12 @@ class EntityRefiner(ListsPipe):
             "find_normal_statements": find_normal_statements,
             "fix_spelling": fix_spelling,
         }
+        self._given: Optional[GivenAssertion] = None
+        if assertion_attr is not None:
+            # Not among the settings where it is not used: the hash of pipelines that
+            # do without it stays what it was.
+            self.cfg["assertion_attr"] = assertion_attr
+            self._given = GivenAssertion(assertion_attr, name)
         self.steps = Steps(
             reasons=frozenset(_REASON_OF_SETTING[key] for key in drops if drops[key]),
             modifiers=attach_modifiers,
@@ -245,11 +263,19 @@ class EntityRefiner(ListsPipe):
         doc (Doc): With entities, or the span group `spans_in`. A missing span group
             reads as empty.
         RETURNS (Refinement): Entities, devices, dropped candidates, normal statements.
+        RAISES (ValueError): E108 where `assertion_attr` names no extension, E109 where
+            the extension has a value that is no assertion.
         """
         reading = read(doc, self.vocabulary)
         spans = self._spans_in(doc)
         counted = _counted_words(reading, self.cfg["sections"])
         candidates = [self._candidate(reading, span) for span in spans]
+        if self._given is not None:
+            given = self._given.of_candidates(doc, spans)
+            candidates = [
+                candidate._replace(assertion=assertion)
+                for candidate, assertion in zip(candidates, given, strict=True)
+            ]
         entities, devices, dropped = refine(
             reading, candidates, self.steps, counted.__getitem__
         )
@@ -267,9 +293,12 @@ class EntityRefiner(ListsPipe):
         """Assess given spans without filtering and without changing the Doc.
 
         doc (Doc): The Doc of the spans.
-        spans (Iterable[Span]): Any spans, in any order.
+        spans (Iterable[Span]): Any spans, in any order. With `assertion_attr`, each
+            has what the other component left for its offsets; a span that it has not
+            seen has the default of the extension, which for `negex` means present.
         RETURNS (list[dict]): For each span `assertion`, `cue`, `attributes` and
             `mcse_text`, as in `doc._.clinical_entities`.
+        RAISES (ValueError): E108, E109 as `refine`.
         """
         if not isinstance(doc, Doc):
             raise TypeError(Errors.E203.format(got=type(doc).__name__))
@@ -281,6 +310,8 @@ class EntityRefiner(ListsPipe):
             phrase = given_phrase(
                 reading, *reading.words.word_range(span.start, span.end)
             )
+            if self._given is not None:
+                phrase.assertion = self._given.of(span)
             if phrase.start >= phrase.end:
                 found.append(
                     {

@@ -86,6 +86,7 @@ def refine(
     heads: list[tuple[Phrase, str, str]] = []
     for candidate in candidates:
         for phrase, category, concept in _heads(reading, candidate):
+            phrase.assertion = candidate.assertion
             if not counts(phrase.start):
                 dropped.append(
                     Dropped(candidate.start, candidate.end, category, SECTION)
@@ -139,14 +140,19 @@ def refine(
 def assess(
     reading: Reading, phrase: Phrase, category: str, concept: str, steps: Steps
 ) -> Refined:
-    """Assertion, attributes and wording of one phrase; filters nothing."""
+    """Assertion, attributes and wording of one phrase; filters nothing.
+
+    An assertion that another component gave the phrase is taken as it is, without cue.
+    """
     known = bool(concept)
     if known:
         concept = narrowed_concept(reading, phrase, concept)
     else:
         concept = concept_of(reading, phrase)
     assertion = Assertion(PRESENT, None)
-    if steps.assertion:
+    if steps.assertion and phrase.assertion:
+        assertion = Assertion(phrase.assertion, None)
+    elif steps.assertion:
         assertion = assess_phrase(
             reading, phrase.start, phrase.end, phrase.predicate[0]
         )

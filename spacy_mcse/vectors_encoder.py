@@ -29,6 +29,14 @@ class PipelineVectorsEncoder:
         self._vocab: Any = None
         self._calibration: Optional[Calibration] = None
         self._fingerprint: Optional[tuple[int, str]] = None
+        # Of the vectors in the process that a worker was started from.
+        self._name = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Pickled vectors lose their name, and scores with it what they compare to.
+        vectors = self._vocab.vectors if self._vocab is not None else None
+        name = (vectors is not None and vectors.name) or self._name
+        return {**self.__dict__, "_fingerprint": None, "_name": name}
 
     def bind(self, nlp: "Language") -> None:
         """Use the vectors and the tokenizer of a pipeline.
@@ -43,7 +51,7 @@ class PipelineVectorsEncoder:
 
     @property
     def name(self) -> str:
-        return f"vectors-{self._vectors.name or self._vocab.lang}"
+        return f"vectors-{self._vectors.name or self._name or self._vocab.lang}"
 
     @property
     def calibration(self) -> Calibration:
@@ -59,10 +67,15 @@ class PipelineVectorsEncoder:
     def fingerprint(self) -> str:
         vectors = self._vectors
         if self._fingerprint is None or self._fingerprint[0] != id(vectors):
-            keys = sorted((int(key), int(row)) for key, row in vectors.key2row.items())
+            # In arrays: scispaCy's pipelines have four million keys.
+            count = len(vectors.key2row)
+            keys = np.fromiter(vectors.key2row.keys(), np.uint64, count)
+            rows = np.fromiter(vectors.key2row.values(), np.int64, count)
+            order = np.argsort(keys)
+            table = np.stack([keys[order], rows[order].astype(np.uint64)], axis=1)
             parts = [
                 json.dumps([vectors.mode, self._vocab.lang]).encode("utf8"),
-                np.asarray(keys, dtype="<u8").tobytes(),
+                table.astype("<u8").tobytes(),
                 np.ascontiguousarray(_to_numpy(vectors.data)).data,
             ]
             self._fingerprint = (id(vectors), fingerprint_of(parts))

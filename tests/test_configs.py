@@ -16,6 +16,8 @@ ROOT = Path(__file__).parent.parent
 CONFIGS = sorted((ROOT / "configs").glob("*.cfg"))
 ENCODERS = {
     "own_ner": "StaticEncoder",
+    "paper": "TransformerEncoder",
+    "paper_code": "PipelineVectorsEncoder",
     "scibert": "TransformerEncoder",
     "scispacy": "PipelineVectorsEncoder",
 }

@@ -243,6 +243,19 @@ def test_static_path_errors(tmp_path: Path) -> None:
         make_static_encoder(str(broken)).encode(["lung"])
 
 
+def test_pickled_vectors_keep_their_name() -> None:
+    """Else Docs of worker processes do not compare with others."""
+    nlp = spacy.blank("en")
+    nlp.vocab.set_vector("lung", np.ones(3, dtype=np.float32))
+    nlp.vocab.vectors.name = "of_a_test"
+    encoder = PipelineVectorsEncoder()
+    encoder.bind(nlp)
+    other = pickle.loads(pickle.dumps(encoder))
+    assert other.name == encoder.name == "vectors-of_a_test"
+    assert other.fingerprint == encoder.fingerprint
+    assert pickle.loads(pickle.dumps(other)).name == encoder.name
+
+
 def test_static_never_unpickles(tmp_path: Path) -> None:
     path = tmp_path / "evil.npz"
     objects = np.array([{"a": 1}], dtype=object)
