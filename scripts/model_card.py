@@ -9,7 +9,10 @@ from spacy_mcse.pipelines import DEFAULT_PIPELINE, TRANSFORMER_PIPELINE
 
 # Sections of the README that hold for every pipeline.
 PERFORMANCE, LIMITS, CITATION = "Performance", "Limits", "Citation"
-MAX_ROWS = 60
+MAX_ROWS = 40
+INTERVAL = {"value", "low", "high"}
+# How figures were made is told by the file and its command.
+SETTINGS = ("options", "seed", "settings")
 
 INSTALL = {
     DEFAULT_PIPELINE: "",
@@ -49,8 +52,8 @@ Not intended: decisions about patients, triage or billing, de-identification, re
 in other languages, and other kinds of text (discharge letters, pathology).
 """
 OWN_FIGURES = """\
-Figures of the validation that were there when the package was built; `key` is the \
-place in the file.
+Figures of the validation that were there when the package was built, as in the files \
+that are named.
 """
 NO_FIGURES = """\
 This package was built without figures of the validation (`python -m spacy project \
@@ -101,7 +104,7 @@ def model_card(
         "The texts of the licences are in LICENSE and LICENSES_SOURCES.",
         "## Figures",
         OWN_FIGURES if figures else NO_FIGURES,
-        *(figure_table(found) for found in figures),
+        *(figure_tables(found) for found in figures),
         f"## Benchmarks (measured with {DEFAULT_PIPELINE})",
         section(readme, PERFORMANCE),
         "## Limits",
@@ -133,30 +136,59 @@ def parts_table(sources: Sequence[dict[str, str]]) -> str:
     return table(("Part", "What is used", "Licence"), rows)
 
 
-def figure_table(figures: Figures) -> str:
+def figure_tables(figures: Figures) -> str:
+    """The numbers of a file, a row for each dict, dicts with like keys in one table."""
     command = f"`python -m spacy project run {figures.command}`"
-    made = f", made by {command}" if figures.command else ""
-    rows = [(f"`{key}`", number) for key, number in numbers(figures.data)]
-    left_out = len(rows) - MAX_ROWS
-    more = f"\n\n{left_out} more are in the file." if left_out > 0 else ""
+    blocks = [
+        f"### `{figures.path}`" + (f", made by {command}" if figures.command else "")
+    ]
     by = signature(figures.data)
-    measured = f"\n\nMeasured with `{by}`." if by else ""
-    heading = f"### `{figures.path}`{made}"
-    rendered = table(("key", "figure"), rows[:MAX_ROWS])
-    return f"{heading}{measured}\n\n{rendered}{more}"
+    if by:
+        blocks.append(f"Measured with `{by}`.")
+    tables: list[list[tuple[str, dict[str, str]]]] = []
+    for row in rows_of(figures.data):
+        like = (group for group in tables if is_like(group[0][1], row[1]))
+        group = next(like, None)
+        if group is None:
+            tables.append([row])
+        else:
+            group.append(row)
+    for group in tables:
+        keys = list(dict.fromkeys(key for _, numbers in group for key in numbers))
+        rows = [
+            (path or "all", *(numbers.get(key, "") for key in keys))
+            for path, numbers in group
+        ]
+        blocks.append(table(("", *keys), rows[:MAX_ROWS]))
+    return "\n\n".join(blocks)
 
 
-def numbers(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The numbers in dicts by their path; lists hold single cases and are left out."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            yield from numbers(value, f"{prefix}.{key}" if prefix else str(key))
-    elif isinstance(data, bool) or data is None:
+def rows_of(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """The numbers of each dict with its path; lists hold single cases: left out."""
+    if not isinstance(data, dict):
         return
-    elif isinstance(data, int):
-        yield prefix, str(data)
-    elif isinstance(data, float):
-        yield prefix, f"{data:.3f}"
+    shown = {key: value for key, value in data.items() if key not in SETTINGS}
+    cells = {key: cell(value) for key, value in shown.items()}
+    numbers = {key: value for key, value in cells.items() if value}
+    if numbers:
+        yield path, numbers
+    for key, value in shown.items():
+        if key not in numbers:
+            yield from rows_of(value, f"{path}, {key}" if path else str(key))
+
+
+def cell(value: Any) -> str:
+    """A number, or one with its interval; "" for anything else."""
+    if isinstance(value, dict) and INTERVAL <= set(value):
+        number, low, high = (cell(value[key]) for key in ("value", "low", "high"))
+        return f"{number} ({low} to {high})"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def is_like(one: dict[str, str], other: dict[str, str]) -> bool:
+    return 2 * len(one.keys() & other.keys()) >= len(one.keys() | other.keys())
 
 
 def signature(data: Any) -> Optional[str]:
