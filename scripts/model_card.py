@@ -160,6 +160,8 @@ def figure_tables(figures: Figures) -> str:
             for path, numbers in group
         ]
         blocks.append(table(("", *keys), rows[:MAX_ROWS]))
+        if len(rows) > MAX_ROWS:
+            blocks.append(f"{len(rows) - MAX_ROWS} more rows are in the file.")
     return "\n\n".join(blocks)
 
 
@@ -179,7 +181,7 @@ def rows_of(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, str]]]:
 
 def cell(value: Any) -> str:
     """A number, or one with its interval; "" for anything else."""
-    if isinstance(value, dict) and INTERVAL <= set(value):
+    if isinstance(value, dict) and set(value) >= INTERVAL:
         number, low, high = (cell(value[key]) for key in ("value", "low", "high"))
         return f"{number} ({low} to {high})"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
