@@ -119,10 +119,23 @@ def complete_meta(
     for source in get_model_meta(get_package_path(base)).get("sources") or ():
         used = "the small English pipeline was trained on it, or refers to it"
         meta["sources"].append({**source, "used": used})
-    performance = {Path(found.path).stem: found.data for found in figures}
+    performance = {
+        Path(found.path).stem: without_cases(found.data) for found in figures
+    }
     if performance:
         meta["performance"] = performance
     return meta
+
+
+def without_cases(data: Any) -> Any:
+    """Figures without lists, which hold single cases."""
+    if not isinstance(data, dict):
+        return data
+    return {
+        key: without_cases(value)
+        for key, value in data.items()
+        if not isinstance(value, list)
+    }
 
 
 def spacy_requirement() -> str:

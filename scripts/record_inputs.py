@@ -78,7 +78,11 @@ def files_of(path: Path) -> Iterator[tuple[str, Path]]:
 def versions() -> dict[str, Optional[str]]:
     """The installed versions of the package and of what it requires, by name."""
     names = {DISTRIBUTION}
-    for line in requires(DISTRIBUTION) or ():
+    try:
+        lines = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:  # a bare source tree
+        lines = []
+    for line in lines:
         name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == .(\w+)", line)
         if name and (extra.group(1) if extra else "") in EXTRAS:
             names.add(name.group().lower())

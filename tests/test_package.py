@@ -47,6 +47,7 @@ OFFLINE = (
     "from versions: none",
 )
 FIGURES = {"gold": {"exact": {"precision": 0.875, "recall": 0.75}}, "reports": 3}
+CASES = {"cases": [{"id": "one"}]}
 # A finding that only the list of the user knows.
 TERMS = ("effusion", "edema", "zebraitis", "zebra disease")
 USER_PAIR = (
@@ -170,7 +171,9 @@ def project(tmp_path_factory):
         else:
             shutil.copy(ROOT / name, folder / name)
     (folder / "metrics").mkdir()
-    (folder / "metrics" / "entities.json").write_text(json.dumps(FIGURES), "utf8")
+    (folder / "metrics" / "entities.json").write_text(
+        json.dumps({**FIGURES, **CASES}), "utf8"
+    )
     project_run(folder, "package-inputs")
     project_run(folder, "wheel-library")
     return folder
