@@ -10,6 +10,14 @@ from .vocabulary import ANATOMY, ANATOMY_MARK, ANY_ANATOMY, FINDING, OTHER, Stat
 from .words import is_nominal
 
 _JOINS = frozenset((",", "and", "or", "to", "/"))
+# "normal in size and contour, not widened", "shifted to the left, not enlarged"
+_OUTLINES = frozenset(
+    ("size", "contour", "contours", "shape", "width", "position", "in")
+)
+_WHICH = frozenset(("which", "that"))
+_TOWARDS = frozenset(("to", "towards", "toward", "the"))
+# Of a verb, and of the adjective made of it: "obscures", "obscured".
+_VERB_ENDINGS = (("es", "ed"), ("s", "ed"), ("ing", "ed"))
 _GENERIC = "generic"
 # The `kb_id_` of spans whose `id_` is a concept of the word lists.
 SOURCE_ID = "spacy-mcse"
@@ -113,6 +121,11 @@ def _states(reading: Reading) -> Iterable[Candidate]:
             concept = state_concept(match.value, anatomy)
             if concept:
                 yield Candidate(term.start, match.end, FINDING, concept)
+        verb = _verb_in_front(reading, term.start, first)
+        if verb is not None:
+            concept = state_concept(verb.value, anatomy)
+            if concept:
+                yield Candidate(verb.start, term.end, FINDING, concept)
         noun = _noun_of(reading, term, first, last)
         if noun is not None:
             concept = state_concept(noun.value, anatomy)
@@ -159,30 +172,73 @@ def _adjectives_behind(
     words, states = reading.words, reading.vocabulary.states
     last = min(last, end + LONGEST_PHRASE)
     at = _after_place(reading, end, last)
-    seen_verb = False
+    seen_verb = seen_state = guarded = False
     while at < last:
         match = states.longest(words.forms, at, last)
         if match is not None:
-            # "heart enlarged" needs no verb, "lung calcified granuloma" is none.
-            if not seen_verb and _describes_what_follows(reading, match.end, last):
+            # "heart enlarged" needs no verb, "lung calcified granuloma" and "Pleura:
+            # calcified plaques" are none.
+            if (not seen_verb or guarded) and _describes_what_follows(
+                reading, match.end, last
+            ):
                 return
             yield match
+            seen_state = True
             at = match.end
             continue
         copula = reading.after_class(at, last, "copula")
         if copula > at or (words.lower[at] == ":" and not seen_verb):
+            guarded = words.lower[at] == ":"
             seen_verb = True  # "heart: enlarged"
             at = max(copula, at + 1)
+            continue
+        normal = reading.vocabulary.normal.longest(words.surface, at, last)
+        if normal is not None and seen_verb and not reading.in_cue[at]:
+            guarded = True  # "normal contour, not widened"
+            at = normal.end
             continue
         if (
             reading.is_class(at, "adverb")
             or reading.in_cue[at]
             or (words.lower[at] in _JOINS and seen_verb)
             or reading.kinds(at) & {"severity", "change", "quality"}
+            or (guarded and words.lower[at] in _OUTLINES)
+            or (guarded and reading.kinds(at) == {"side"})  # "Diaphragm: left obscured"
+            or (
+                words.lower[at] in _WHICH
+                and reading.after_class(at + 1, last, "copula") > at + 1
+            )
+            or (seen_state and words.lower[at] in _TOWARDS)
+            or (seen_state and reading.kinds(at) & {"side"})
         ):
             at += 1
             continue
         return
+
+
+def _verb_in_front(
+    reading: Reading, start: int, first: int
+) -> Optional[Match[tuple[State, ...]]]:
+    """ "[obscures] the heart border", "[displacing] the trachea": the state of what is
+    obscured or displaced."""
+    words = reading.words
+    at = start - 1
+    while at > first and (
+        reading.is_class(at, "determiner")
+        or reading.kinds(at) & {"side", "location"}
+        or reading.category(at) == ANATOMY
+    ):
+        at -= 1
+    if at < first or at == start - 1 or reading.category(at) or reading.kinds(at):
+        return None
+    word = words.lower[at]
+    for ending, before in _VERB_ENDINGS:
+        if word.endswith(ending):
+            adjective = word[: -len(ending)] + before
+            match = reading.vocabulary.states.longest([(adjective,)], 0, 1)
+            if match is not None:
+                return Match(at, at + 1, match.value)
+    return None
 
 
 def _noun_of(

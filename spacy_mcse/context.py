@@ -11,7 +11,7 @@ from .data import ABSENT, PRESENT, UNCERTAIN
 from .matching import Match
 from .reading import Reading
 from .scope import REACH, Between, Found, is_masked, meaning_of
-from .vocabulary import ANATOMY, PROCEDURE, Cue
+from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE, Cue
 
 _LONGEST_CUE = 6  # words
 _LONGEST_ASIDE = 12
@@ -134,12 +134,21 @@ def _after(reading: Reading, start: int, end: int, last: int) -> Optional[Found]
                         return None
                 elif _is_of_the_past(reading, cue.end, last):
                     return None
-                if backward.scope == "phrase" and at != end:
+                if backward.scope != "list" and at != end:
                     return None
+                if backward.scope == "device" and reading.category(end - 1) != DEVICE:
+                    return None  # "tube out", but "pass out"
                 if crossed and not joined and not in_list:
                     return None
                 if reaches_on and cue.start > end:
                     return None
+                if (
+                    backward.polarity == UNCERTAIN
+                    and backward.scope == "list"
+                    and not reading.is_class(cue.end - 1, "preposition")
+                    and _leads_to_phrase(reading, cue.end, last)
+                ):
+                    return None  # "the density [is likely] atelectasis"
                 if any(reading.is_class(i, "partial") for i in range(end, cue.end)):
                     return None  # "has almost resolved"
                 return Found(backward.polarity, cue.start, cue.end)
@@ -252,7 +261,19 @@ def _leads_to_cue(reading: Reading, at: int, last: int) -> bool:
     return False
 
 
+def _leads_to_phrase(reading: Reading, at: int, last: int) -> bool:
+    """Whether a finding follows with nothing but descriptions in front of it."""
+    while at < last and (
+        reading.is_class(at, "determiner")
+        or (reading.category(at) in ("", ANATOMY) and reading.kinds(at))
+        or reading.category(at) == ANATOMY
+    ):
+        at += 1
+    return at < last and reading.category(at) == FINDING
+
+
 def _has_phrase(reading: Reading, at: int, last: int) -> bool:
     return any(
-        reading.category(i) not in ("", ANATOMY) for i in range(at, min(at + 4, last))
+        reading.category(i) not in ("", ANATOMY, PROCEDURE)
+        for i in range(at, min(at + 4, last))
     )

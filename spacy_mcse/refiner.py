@@ -3,7 +3,7 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 from spacy.language import Language
@@ -29,6 +29,7 @@ from .refining import (
     head_concept,
     refine,
 )
+from .scorer import DEFAULT_SCORE_WEIGHTS, SCORER, clinical_entity_score
 from .sections import NO_SECTION, counted_ranges
 from .vocabulary import COLUMNS, OTHER
 
@@ -54,6 +55,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "find_normal_statements": True,
     "fix_spelling": True,
     "lexicons": None,
+    "scorer": {"@scorers": SCORER},
 }
 _REASON_OF_SETTING = {
     "drop_devices": "device",
@@ -84,6 +86,7 @@ _REASON_OF_SETTING = {
     ],
     requires=["doc.ents"],
     default_config=DEFAULT_CONFIG,
+    default_score_weights=DEFAULT_SCORE_WEIGHTS,
 )
 def make_refiner(
     nlp: Language,
@@ -104,6 +107,7 @@ def make_refiner(
     find_normal_statements: bool,
     fix_spelling: bool,
     lexicons: Optional[dict[str, str]],
+    scorer: Optional[Callable],
 ) -> "EntityRefiner":
     """Build the component; see `EntityRefiner` for the settings."""
     return EntityRefiner(
@@ -124,6 +128,7 @@ def make_refiner(
         find_normal_statements=find_normal_statements,
         fix_spelling=fix_spelling,
         lexicons=lexicons,
+        scorer=scorer,
         nlp=nlp,
     )
 
@@ -151,6 +156,7 @@ class EntityRefiner(ListsPipe):
         "cardiomegally". Offsets and `span.text` stay those of the report.
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
+    scorer (Optional[Callable]): What `nlp.evaluate` calls; None scores nothing.
     nlp (Optional[Language]): The pipeline. Where one of its components is a linker such
         as scispaCy's, the best concept of `span._.kb_ents` tells the category of a
         span; else its label does, and for a label that says nothing its words.
@@ -177,9 +183,12 @@ class EntityRefiner(ListsPipe):
         find_normal_statements: bool = True,
         fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
+        scorer: Optional[Callable] = clinical_entity_score,
         nlp: Optional[Language] = None,
     ) -> None:
         super().__init__(name, lexicons, fix_spelling)
+        # Not among the settings: how a pipeline is evaluated changes no entity.
+        self.scorer = scorer
         drops = {
             "drop_devices": drop_devices,
             "drop_procedures": drop_procedures,

@@ -57,6 +57,8 @@ _GO_ON = frozenset(
         "severe",
     ]
 )
+# A line that begins so goes on from the one before.
+_GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "which"))
 # How a question mark is written in the cue lists: in front of or after a phrase.
 QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
 # A hyphen alone in round brackets is a sign of absence.
@@ -306,9 +308,12 @@ def _starts_line(
         return False
     if any(kind.lower == ":" for kind in kinds[at + 1 : at + 4]):
         return True  # "HEART: ..."
+    if before and before[0] == ":":
+        return False  # "HEART:", with what is said of it in the next line
     if kinds[at].is_title:
         return True
-    return by_lines and not (before and before[0] in _GO_ON)
+    goes_on = kinds[at].lower in _GOES_ON or (before and before[0] in _GO_ON)
+    return by_lines and not goes_on
 
 
 def _starts_item(kinds: Sequence[WordType], at: int, said: list[str]) -> bool:
