@@ -10,7 +10,6 @@ from spacy_mcse.pipelines import DEFAULT_PIPELINE, TRANSFORMER_PIPELINE
 # Sections of the README that hold for every pipeline.
 PERFORMANCE, LIMITS, CITATION = "Performance", "Limits", "Citation"
 MAX_ROWS = 40
-INTERVAL = {"value", "low", "high"}
 # How figures were made is told by the file and its command.
 SETTINGS = ("options", "seed", "settings")
 
@@ -180,10 +179,13 @@ def rows_of(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def cell(value: Any) -> str:
-    """A number, or one with its interval; "" for anything else."""
-    if isinstance(value, dict) and set(value) >= INTERVAL:
-        number, low, high = (cell(value[key]) for key in ("value", "low", "high"))
-        return f"{number} ({low} to {high})"
+    """A number, or one with its count and interval; "" for anything else."""
+    if isinstance(value, dict) and "value" in value:
+        ends = value.get("interval") or [value.get("low"), value.get("high")]
+        low, high = (cell(end) for end in ends)
+        count = f" of {value['n']}" if "n" in value else ""
+        interval = f" ({low} to {high})" if low and high else ""
+        return (cell(value["value"]) or "none") + count + interval
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return ""
     return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -128,13 +128,14 @@ def complete_meta(
 
 
 def without_cases(data: Any) -> Any:
-    """Figures without lists, which hold single cases."""
+    """Figures without lists that hold single cases; intervals stay."""
     if not isinstance(data, dict):
         return data
     return {
         key: without_cases(value)
         for key, value in data.items()
         if not isinstance(value, list)
+        or all(isinstance(item, (int, float)) for item in value)
     }
 
 

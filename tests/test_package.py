@@ -46,7 +46,8 @@ OFFLINE = (
     "Connection refused",
     "from versions: none",
 )
-FIGURES = {"gold": {"exact": {"precision": 0.875, "recall": 0.75}}, "reports": 3}
+RECALL = {"value": 0.75, "n": 8, "interval": [0.5, 0.9]}
+FIGURES = {"gold": {"exact": {"precision": 0.875, "recall": RECALL}}, "reports": 3}
 CASES = {"cases": [{"id": "one"}]}
 # A finding that only the list of the user knows.
 TERMS = ("effusion", "edema", "zebraitis", "zebra disease")
@@ -347,7 +348,7 @@ def test_the_wheel_has_weights_licences_and_card(wheels, project):
         assert name in texts
     assert {source["license"] for source in meta["sources"]} >= {"MIT", "Apache-2.0"}
     assert meta["performance"] == {"entities": FIGURES}
-    assert "| gold, exact | 0.875 | 0.750 |" in card
+    assert "| gold, exact | 0.875 | 0.750 of 8 (0.500 to 0.900) |" in card
     for heading in ("How to use", "Intended use", "Limits", "Citation"):
         assert f"\n## {heading}\n" in card
     assert "NegEx sentences" in card
