@@ -309,8 +309,7 @@ def test_wheels_score_alike_in_an_empty_environment(environment, wheels, users, 
     assert found["refused"] == []
     assert found["heavy"] == []
     assert Path(found["package"]).is_relative_to(python.parent.parent)
-    source = assemble(DEFAULT_PIPELINE)
-    check_same(found["scores"][DEFAULT_PIPELINE], scores(source, example_pairs()))
+    check_same(found["scores"][DEFAULT_PIPELINE], scores(nlp, example_pairs()))
     assert any(0 < score[3] < 1 for score in found["scores"][DEFAULT_PIPELINE])
     for name in (BLANK, SMALL):
         check_same(found["scores"][name], wanted[name])
