@@ -33,7 +33,7 @@ def main() -> int:
     vectors = Vectors(strings=nlp.vocab.strings, data=rows, name=weights.name)
     # spaCy saves no other attribute to look words up by than the text as written.
     for row, word in enumerate(words):
-        for written in {word, word.capitalize(), word.upper()}:
+        for written in (word, word.capitalize(), word.upper()):
             vectors.add(nlp.vocab.strings.add(written), row=row)
     nlp.vocab.vectors = vectors
     nlp.to_disk(args.output)
