@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 GZIP = b"\x1f\x8b"
+ENDINGS = (".gz", ".tsv", ".txt", ".conll", ".iob", ".iob2", ".bio")
 
 
 class Sentence(NamedTuple):
@@ -30,40 +31,63 @@ class Sentence(NamedTuple):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("output", type=Path, help="file to write (.spacy)")
+    parser.add_argument("output", type=Path, help="folder to write to")
     parser.add_argument("inputs", type=Path, nargs="+", help="IOB files, gzip or not")
     parser.add_argument(
         "--sentences", type=int, default=1, help="sentences of a Doc (1)"
     )
     parser.add_argument(
-        "--limit", type=int, default=0, help="Docs to write of each input (0: all)"
-    )
-    parser.add_argument(
-        "--missing",
-        action="store_true",
-        help="tokens outside entities are not annotated, instead of outside",
+        "--limit", type=int, default=0, help="Docs to write of each file (0: all)"
     )
     args = parser.parse_args()
     if args.sentences < 1 or args.limit < 0:
         parser.error("--sentences must be 1 or more, --limit 0 or more")
-    vocab, store, counts = Vocab(), DocBin(attrs=["ENT_IOB", "ENT_TYPE"]), Counter()
+    targets = [args.output / f"{name_of(path)}.spacy" for path in args.inputs]
+    if len(set(targets)) < len(targets):
+        parser.error("two inputs would be written to one file")
     try:
-        for path in args.inputs:
-            docs = group(read_iob(path), args.sentences)
-            for sentences in islice(docs, args.limit or None):
-                doc = make_doc(vocab, sentences, missing=args.missing)
-                store.add(doc)
-                counts.update(ent.label_ for ent in doc.ents)
-                counts["sentences"] += len(sentences)
-    except (OSError, EOFError, ValueError) as error:
+        for path, target in zip(args.inputs, targets, strict=True):
+            print(json.dumps(convert(path, target, args.sentences, args.limit)))
+    except FileNotFoundError as error:
+        hint = "in the project, --vars.data names the folder that has the folder `ner`"
+        print(f"{error.filename} is missing ({hint})", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    part = args.output.with_name(args.output.name + ".part")
-    part.write_bytes(store.to_bytes())
-    part.replace(args.output)
-    print(json.dumps({"file": args.output.name, "docs": len(store), **counts}))
     return 0
+
+
+def name_of(path: Path) -> str:
+    """The name of a file without the endings that say its format."""
+    name = path.name
+    while (stem := Path(name)).suffix in ENDINGS:
+        name = stem.stem
+    return name
+
+
+def convert(path: Path, target: Path, size: int, limit: int) -> dict[str, Any]:
+    """Convert one file and count what is in it.
+
+    path (Path): The IOB file.
+    target (Path): The file to write; it is there only once it is whole.
+    size (int): Sentences of a Doc.
+    limit (int): Docs to write; 0 means all.
+    RETURNS (dict[str, Any]): Name, Docs, sentences, entities of each label.
+    RAISES (OSError, ValueError): Where the file cannot be read, see `read_iob`.
+    """
+    vocab, store = Vocab(), DocBin(attrs=["ENT_IOB", "ENT_TYPE"])
+    counts: Counter[str] = Counter()
+    for sentences in islice(group(read_iob(path), size), limit or None):
+        doc = make_doc(vocab, sentences)
+        store.add(doc)
+        counts.update(ent.label_ for ent in doc.ents)
+        counts["sentences"] += len(sentences)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    part.write_bytes(store.to_bytes())
+    part.replace(target)
+    return {"file": target.name, "docs": len(store), **counts}
 
 
 def read_iob(path: Path) -> Iterator[Sentence]:
@@ -88,7 +112,9 @@ def read_iob(path: Path) -> Iterator[Sentence]:
         if columns[0] == "-DOCSTART-":
             continue
         if len(columns) < 2 or not columns[0].strip():
-            raise ValueError(f"{path}, line {number}: expected a token, a tab and a tag")
+            raise ValueError(
+                f"{path}, line {number}: expected a token, a tab and a tag"
+            )
         words.append(columns[0].strip())
         try:
             tags.append(read_tag(columns[-1].strip(), tags[-1] if tags else None))
@@ -138,8 +164,8 @@ def group(sentences: Iterator[Sentence], size: int) -> Iterator[list[Sentence]]:
         yield chunk
 
 
-def make_doc(vocab: Vocab, sentences: list[Sentence], *, missing: bool) -> Doc:
-    """One Doc of sentences, with a space between all tokens."""
+def make_doc(vocab: Vocab, sentences: list[Sentence]) -> Doc:
+    """One Doc of sentences; where spaces stood between tokens is not known."""
     words = [word for sentence in sentences for word in sentence.words]
     doc = Doc(vocab, words=words)
     tags = [tag for sentence in sentences for tag in sentence.tags]
@@ -151,7 +177,7 @@ def make_doc(vocab: Vocab, sentences: list[Sentence], *, missing: bool) -> Doc:
             if first is not None:
                 ents.append(Span(doc, start, index, label=first[1]))
             start = index
-    doc.set_ents(ents, default="missing" if missing else "outside")
+    doc.set_ents(ents, default="outside")
     return doc
 
 

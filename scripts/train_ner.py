@@ -1,7 +1,7 @@
 """Train an entity recognizer with a config of this project and note what it took.
 
-The config is one of `spacy train`: configs/ner_cnn.cfg or configs/ner_trf.cfg. Beside the
-model (`model-best`) it writes run.json: sizes, minutes, command.
+The config is one of `spacy train`: configs/ner_cnn.cfg or configs/ner_trf.cfg. Beside
+the model (`model-best`) it writes run.json: sizes, minutes, command.
 """
 
 import argparse
