@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 import spacy
-from script_runs import script
+from script_runs import run, script
 from spacy.tokens import Doc, DocBin
 from spacy.util import is_package
 from spacy.vocab import Vocab
+from test_encoders import make_tiny_bert
 
+from spacy_mcse.affix_embed import make_affix_embed
 from spacy_mcse.pipelines import BASES
 
 ROOT = Path(__file__).parent.parent
@@ -186,9 +188,11 @@ def test_the_workflow_trains_measures_assembles_and_scores(tmp_path):
     figures = json.loads((folder / "metrics" / "ner.json").read_text("utf8"))
     assert figures["bc5cdr"]["entities"] == iob(TYPES["BC5CDR"]).count("B-")
     assert figures["anatem"]["docs"] == len(SENTENCES.splitlines())
-    run = figures["bc5cdr"]["run"]
-    assert run["train"]["docs"] == len(SENTENCES.splitlines())
-    assert run["command"].startswith("python scripts/train_ner.py configs/ner_cnn.cfg")
+    noted = figures["bc5cdr"]["run"]
+    assert noted["train"]["docs"] == len(SENTENCES.splitlines())
+    assert noted["command"].startswith(
+        "python scripts/train_ner.py configs/ner_cnn.cfg"
+    )
     scores = (folder / "metrics" / "ner_scores.jsonl").read_text("utf8").splitlines()
     assert [json.loads(line)["id"] for line in scores] == [json.loads(pair)["id"]]
     training = folder / "training"
@@ -201,3 +205,68 @@ def test_the_workflow_trains_measures_assembles_and_scores(tmp_path):
         doc = trained.get_pipe("ner")(Doc(trained.vocab, words=words))
         other = nlp.get_pipe(name)(Doc(nlp.vocab, words=words))
         assert tags(doc) == tags(other)
+
+
+def test_a_transformer_is_trained_but_for_its_word_pieces(tmp_path, convert):
+    bert = make_tiny_bert(tmp_path / "bert")
+    _, _, corpus = convert(iob(TYPES["BC5CDR"]).encode("utf8"), "--sentences", "4")
+    arguments = ("--train", str(corpus), "--dev", str(corpus), "--max-steps", "2")
+    config, output = ROOT / "configs" / "ner_trf.cfg", tmp_path / "output"
+    trained = run(
+        "train_ner.py", str(config), str(output), *arguments, "--encoder", str(bert)
+    )
+    assert trained.returncode == 0, trained.stderr
+    shutil.rmtree(bert)
+    nlp = spacy.load(output / "model-last")
+    nlp("A large pneumonia of the left lung.")
+    assert nlp.get_pipe("ner").labels == ("CHEMICAL", "DISEASE")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--train", "none.spacy", "--dev", "none.spacy"), "run `ner-corpus` first"),
+        (("--train", __file__, "--dev", __file__, "--encoder", "package:no"), "E307"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path, monkeypatch, capsys, arguments, problem):
+    config, output = ROOT / "configs" / "ner_trf.cfg", tmp_path / "output"
+    given = ["train_ner.py", str(config), str(output), *arguments]
+    monkeypatch.setattr(sys, "argv", given)
+    assert script("train_ner.py")["main"]() == 2
+    assert problem in capsys.readouterr().err
+    assert not output.exists()
+
+
+def make_embed(**changes):
+    settings = {
+        "width": 8,
+        "attrs": ["NORM"],
+        "rows": [50],
+        "prefixes": [3],
+        "suffixes": [4],
+        "affix_rows": 50,
+        "include_static_vectors": False,
+    }
+    return make_affix_embed(**{**settings, **changes})
+
+
+def test_affixes_of_words_are_embedded():
+    model = make_embed(attrs=["LENGTH"], prefixes=[2], suffixes=[4])
+    model.initialize()
+    words = ["bronchitis", "bradyxitis", "pancreatic", "a"]
+    vocab = spacy.blank("en").vocab
+    first, empty = model.predict([Doc(vocab, words=words), Doc(vocab)])
+    assert first.shape == (4, 8)
+    assert empty.shape == (0, 8)
+    # Length, front and end are all that the first two have in common, and all there is.
+    assert (first[0] == first[1]).all()
+    assert (first[0] != first[2]).any()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"rows": [50, 50]}, {"affix_rows": 0}, {"prefixes": [0]}]
+)
+def test_sizes_of_the_embedding_are_checked(changes):
+    with pytest.raises(ValueError, match="E105"):
+        make_embed(**changes)
