@@ -4,8 +4,8 @@ The paper counts how many of RadGraph's "definitely present" and "definitely abs
 entities its extraction finds: 75 % and 76 %. This script measures the same on a file
 in RadGraph's or RadGraph-XL's format, and the precision, which the paper leaves out.
 
-    python scripts/validate_entities.py examples/gold/radgraph.json
-    python scripts/validate_entities.py RADGRAPH.json --output metrics/entities.json
+    python scripts/validate_entities.py gold=examples/gold/radgraph.json
+    python scripts/validate_entities.py radgraph=train.json --output entities.json
 
 What the pipeline says of a report is its clinical entities, its devices and its normal
 statements ("lungs are clear"; "heart is not enlarged" denies and counts as absent).
@@ -13,8 +13,8 @@ statements ("lungs are clear"; "heart is not enlarged" denies and counts as abse
 overlap   An annotated observation is found where one of these with the same assertion
           shares a character with it; one of ours is right where it shares one with
           such an observation.
-exact     The same for whole phrases, of clinical entities and devices: the observation
-          with the describing words and places that stand next to it.
+exact     The same for whole phrases: the observation with the describing words and
+          places that stand next to it.
 
 Recall by overlap is given for three sets of annotations:
 
@@ -38,9 +38,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_mcse
+from spacy_mcse.corpus import pipeline_signature
 from spacy_mcse.data import (
     ABSENT,
     ASSERTIONS,
@@ -117,7 +119,12 @@ Counts = dict[tuple[str, str], tuple[int, int]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("radgraph", type=Path, help="file of annotated reports")
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="NAME=FILE",
+        help="annotated reports under a name; one without a file is passed over",
+    )
     parser.add_argument("--pipeline", default=DEFAULT_PIPELINE, help="name or path")
     parser.add_argument("--split", help="only this part of the data, such as dev")
     parser.add_argument("--limit", type=int, default=0, help="first N reports (0: all)")
@@ -125,39 +132,46 @@ def main() -> None:
     parser.add_argument("--show", type=int, default=0, metavar="N", help="N errors")
     parser.add_argument("--output", type=Path, help="JSON file of the figures")
     args = parser.parse_args()
-    try:
-        reports = [
-            report
-            for report in read_radgraph(args.radgraph)
-            if args.split in (None, report.split)
-        ]
-    except (OSError, ValueError) as error:
-        sys.exit(str(error))
-    if args.limit:
-        reports = list(islice(reports, args.limit))
-    if not reports:
-        sys.exit(f"No reports in {args.radgraph} (split: {args.split or 'all'}).")
+    files = dict(part.partition("=")[::2] for part in args.data)
+    if not any(files.values()):
+        parser.error(f"no file in {' '.join(args.data)}: give NAME=FILE")
     nlp = spacy_mcse.load(args.pipeline)
-    docs = nlp.pipe(report.text for report in reports)
-    counts: dict[str, list[Counts]] = defaultdict(list)
-    to_show = args.show
-    for report, doc in zip(reports, docs, strict=True):
-        ours, gold = said(doc), annotated(report)
-        counts[report.split].append(report_counts(ours, gold))
-        if to_show > 0 and report.split != UNSEEN:
-            to_show -= show_errors(report, ours, gold, to_show)
-    parts = {name or "no split": rows for name, rows in sorted(counts.items())}
-    parts["all"] = [row for rows in counts.values() for row in rows]
-    found = {
-        "paper": PAPER,
-        "pipeline": f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}",
-        "splits": {name: figures(rows, args.seed) for name, rows in parts.items()},
-    }
-    print(table(found))
+    data = {}
+    for name, file in files.items():
+        if not file:
+            continue
+        try:
+            splits = measure(nlp, Path(file), args)
+        except (OSError, ValueError) as error:
+            sys.exit(str(error))
+        data[name] = {"splits": splits}
+        print(f"{name}\n\n{table(splits)}\n")
+    print(f"The paper, on RadGraph: present {PAPER['present']:.2f}, ", end="")
+    print(f"absent {PAPER['absent']:.2f} (recall)")
     if args.output:
+        found = {"data": data, "paper": PAPER, "pipeline": pipeline_signature(nlp)}
         args.output.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(found, indent=2, sort_keys=True)
         args.output.write_text(text + "\n", "utf8")
+
+
+def measure(nlp: Language, path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Figures of a file by split, and of all; prints the errors that are asked for."""
+    every = read_radgraph(path)
+    wanted = (one for one in every if options.split in (None, one.split))
+    reports = list(islice(wanted, options.limit or None))
+    if not reports:
+        raise ValueError(f"No reports in {path} (split: {options.split or 'all'}).")
+    docs = nlp.pipe(report.text for report in reports)
+    counts: dict[str, list[Counts]] = defaultdict(list)
+    to_show = options.show
+    for report, doc in zip(reports, docs, strict=True):
+        ours, gold = said(doc), annotated(report)
+        counts[report.split or "no split"].append(report_counts(ours, gold))
+        if to_show > 0 and report.split != UNSEEN:
+            to_show -= show_errors(report, ours, gold, to_show)
+    counts["all"] = [row for rows in counts.values() for row in rows]
+    return {name: figures(rows, options.seed) for name, rows in counts.items()}
 
 
 # What both sides say
@@ -215,7 +229,7 @@ def report_counts(ours: Said, gold: Annotated) -> Counts:
         of each set, by assertion. Structures count as present.
     """
     counts: Counts = {}
-    spans = set(ours.entities)
+    spans = set(ours.all)
     phrases = set(gold.phrases)
     everything = gold.heads + gold.modifiers
     for assertion in ASSERTIONS:
@@ -233,7 +247,7 @@ def report_counts(ours: Said, gold: Annotated) -> Counts:
             anatomy = [is_met(one, covered) for one in gold.anatomy]
         mine = [is_met(one, everything) for one in of(ours.all, assertion)]
         whole = [one in spans for one in of(gold.phrases, assertion)]
-        exact = [one in phrases for one in of(ours.entities, assertion)]
+        exact = [one in phrases for one in of(ours.all, assertion)]
         for name, hits in (
             ("heads", heads),
             ("observations", heads + modifiers),
@@ -302,28 +316,25 @@ def show_errors(report: AnnotatedReport, ours: Said, gold: Annotated, n: int) ->
     return len(shown)
 
 
-def table(found: dict[str, Any]) -> str:
-    lines = [
-        "| split | reports | assertion | recall | precision | all observations "
-        "| with anatomy | exact recall | exact precision |",
-        "|---" * 9 + "|",
-    ]
-    for split, part in found["splits"].items():
+def table(splits: dict[str, Any]) -> str:
+    columns = {
+        "recall": "heads",
+        "precision": "precision",
+        "all observations": "observations",
+        "with anatomy": "with_anatomy",
+        "exact recall": "exact_recall",
+        "exact precision": "exact_precision",
+    }
+    heads = ["split", "reports", "assertion", *columns]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for split, part in splits.items():
         for assertion in ASSERTIONS:
             cells = [split, str(part["reports"]), assertion]
-            for name in (
-                *("heads", "precision", "observations", "with_anatomy"),
-                *("exact_recall", "exact_precision"),
-            ):
-                value = part[assertion][name]["value"]
-                n = part[assertion][name]["n"]
-                cells.append("none" if value is None else f"{value:.3f} of {n}")
+            for name in columns.values():
+                one = part[assertion][name]
+                value = one["value"]
+                cells.append("" if value is None else f"{value:.3f} of {one['n']}")
             lines.append("| " + " | ".join(cells) + " |")
-    paper = found["paper"]
-    lines.append(
-        f"\nThe paper, on RadGraph: present {paper['present']:.2f}, "
-        f"absent {paper['absent']:.2f} (recall)"
-    )
     return "\n".join(lines)
 
 
