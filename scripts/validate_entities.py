@@ -29,7 +29,6 @@ never shown.
 """
 
 import argparse
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -54,6 +53,10 @@ from spacy_mcse.data import (
 from spacy_mcse.pipelines import DEFAULT_PIPELINE
 from spacy_mcse.readers import AnnotatedReport, read_radgraph
 from spacy_mcse.readers.gold import gold_entities
+
+# Where PYTHONSAFEPATH is set, a script does not see the module beside it.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from validation import write_json
 
 PAPER = {"present": 0.75, "absent": 0.76}
 UNSEEN = "unseen"
@@ -149,10 +152,9 @@ def main() -> None:
     print(f"The paper, on RadGraph: present {PAPER['present']:.2f}, ", end="")
     print(f"absent {PAPER['absent']:.2f} (recall)")
     if args.output:
-        found = {"data": data, "paper": PAPER, "pipeline": pipeline_signature(nlp)}
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(found, indent=2, sort_keys=True)
-        args.output.write_text(text + "\n", "utf8")
+        signature = str(pipeline_signature(nlp))
+        found = {"data": data, "paper": PAPER, "signature": signature}
+        write_json(args.output, found)
 
 
 def measure(nlp: Language, path: Path, options: argparse.Namespace) -> dict[str, Any]:
