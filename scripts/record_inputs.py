@@ -19,8 +19,8 @@ from typing import Optional
 
 PACKAGE = "spacy_mcse"
 DISTRIBUTION = "spacy-mcse"
-# Extras whose packages may change a figure; the others only test or draw.
-EXTRAS = ("", "cxr", "trf", "scispacy")
+# Extras whose packages change figures or the files that show them.
+EXTRAS = ("", "cxr", "trf", "scispacy", "eval")
 # What Python, editors and file managers leave behind is no input.
 IGNORED = re.compile(r"__pycache__|\..*|.*\.py[co]|.*~")
 

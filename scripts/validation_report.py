@@ -119,9 +119,9 @@ def entities(found: Mapping[str, Any], folder: Path) -> Iterator[Block]:
         "Annotated observations that were found with the same assertion (recall), and "
         "findings, devices and normal statements of ours that the annotation has "
         "(precision); an overlap counts. Intervals are of a bootstrap over reports. "
-        f"The paper reports a recall of {paper['present']:.2f} for definitely present and "
-        f"{paper['absent']:.2f} for definitely absent entities of RadGraph, structures "
-        "among the former. Exact: the whole phrase has the same bounds."
+        f"The paper reports a recall of {paper['present']:.2f} for definitely present "
+        f"and {paper['absent']:.2f} for definitely absent entities of RadGraph, "
+        "structures among the former. Exact: the whole phrase has the same bounds."
     )
     heads = ["data", "split", "reports", "assertion", "recall", "precision"]
     heads += ["with describing words", "and with structures", "exact recall"]
@@ -150,8 +150,8 @@ def labels(found: Mapping[str, Any], folder: Path) -> Iterator[Block]:
         f"orange one. The paper: {paper['same_below_line']} blue means below "
         f"{line:.2f} and {paper['contrast_above_line']} orange ones above, of "
         f"{paper['label_sequences']} label sequences of MIMIC-CXR. The line is made "
-        "for `mcse`, which is seldom under 0.5; `f1` has no such floor and is judged by "
-        "order."
+        "for `mcse`, which is seldom under 0.5; `f1` has no such floor and is judged "
+        "by order."
     )
     heads = ["data", "way", "score", "groups same / contrast", "pair AUC", "group AUC"]
     heads += ["in order", "mean same", "mean contrast"]
@@ -212,7 +212,7 @@ def systems(found: Mapping[str, Any], folder: Path) -> Iterator[Block]:
                 [
                     system,
                     *(
-                        with_interval(one[key])
+                        with_interval(one.get(key))
                         for key in ("bleu", "mcse", "precision", "recall", "f1")
                     ),
                     str(one["texts"]),
@@ -226,7 +226,7 @@ def systems(found: Mapping[str, Any], folder: Path) -> Iterator[Block]:
         yield Table(
             ["order", "BLEU", "MCSE", "F1"],
             [
-                [check, *(data["order"][key][at]["state"] for key in COMPARED)]
+                [check, *(state(data["order"].get(key), at) for key in COMPARED)]
                 for at, check in enumerate(checks)
             ],
         )
@@ -235,8 +235,8 @@ def systems(found: Mapping[str, Any], folder: Path) -> Iterator[Block]:
         yield Heading("Correlation with published scores of the generated reports", 3)
         yield Paragraph(
             "Spearman's coefficient over reports, with the 95 % interval of a "
-            "bootstrap over the few distinct generated texts. RadCliQ is an error: less "
-            "is better."
+            "bootstrap over the few distinct generated texts. RadCliQ is an error: "
+            "less is better."
         )
         table = published["correlation"]
         columns = sorted({column for row in table.values() for column in row})
@@ -252,6 +252,10 @@ def systems(found: Mapping[str, Any], folder: Path) -> Iterator[Block]:
 
 
 COMPARED = ("bleu", "mcse", "f1")
+
+
+def state(checks: Optional[Sequence[Mapping[str, Any]]], at: int) -> str:
+    return checks[at]["state"] if checks else ""
 
 
 # Numbers
@@ -271,7 +275,9 @@ def share(one: Mapping[str, Any], interval: bool = False) -> str:
     return text
 
 
-def with_interval(one: Mapping[str, float]) -> str:
+def with_interval(one: Optional[Mapping[str, float]]) -> str:
+    if one is None:  # BLEU, where its library is not installed
+        return ""
     return f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
 
 
