@@ -9,7 +9,7 @@ from .reading import Reading
 from .vocabulary import ANATOMY, ANATOMY_MARK, ANY_ANATOMY, FINDING, OTHER, State, Term
 from .words import is_nominal
 
-_JOINS = frozenset((",", "and", "or", "to", "/", "&"))
+_JOINS = frozenset((",", "and", "or", "to", "/", "&", "but"))
 # "normal in size and contour, not widened", "shifted to the left, not enlarged"
 _OUTLINES = frozenset(
     ("size", "contour", "contours", "shape", "width", "position", "in")
@@ -205,6 +205,7 @@ def _adjectives_behind(
             or (words.lower[at] in _JOINS and (seen_verb or seen_state))
             or reading.kinds(at) & {"severity", "change", "quality"}
             or (guarded and words.lower[at] in _OUTLINES)
+            or (guarded and (words.is_number[at] or words.lower[at] == "("))
             or (guarded and reading.kinds(at) == {"side"})  # "Diaphragm: left obscured"
             or (
                 words.lower[at] in _WHICH
@@ -248,8 +249,11 @@ def _noun_of(
 ) -> Optional[Match[tuple[State, ...]]]:
     """ "hilar [prominence]", "[prominence] of the right hilum"."""
     words, nouns = reading.words, reading.vocabulary.state_nouns
-    if anatomy.end < last and _is_open(reading, anatomy.end):
-        match = nouns.longest(words.forms, anatomy.end, last)
+    behind = anatomy.end
+    if behind < last and words.lower[behind] == ":":
+        behind += 1  # "Mediastinum: shift to the left"
+    if behind < last and _is_open(reading, behind):
+        match = nouns.longest(words.forms, behind, last)
         if match is not None:
             return match
     at = anatomy.start

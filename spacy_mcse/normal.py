@@ -208,7 +208,9 @@ def _heading_term(reading: Reading, first: int) -> Optional[Match]:
 def _takes_object(reading: Reading, match: Match[str], following: str) -> bool:
     """Whether what follows is denied: "clear of", but not "normal width for age"."""
     if following == "for":
-        return reading.words.lower[match.end - 1] in _TAKE_FOR
+        words = reading.words.lower
+        of_age = words[match.end + 1 : match.end + 3]
+        return words[match.end - 1] in _TAKE_FOR and "age" not in of_age
     return following in _TAKE_OBJECT
 
 
@@ -249,10 +251,13 @@ def _subjects(reading: Reading, match: Match[str], floor: int) -> Iterable[Match
         if words.lower[at - 1] in ("and", ","):
             break
         at -= 1
-    found = []
+    found: list[Match] = []
+    apart = at == match.start and at > floor and words.lower[at - 1] == ","
     while at > max(floor, match.start - _MAX_LIST):
         term = reading.term_of[at - 1]
         if term is not None and _is_structure(term):
+            if apart and not found and _is_place(reading, term.start, floor):
+                break  # "catheter along the chest wall, intact"
             found.append(term)
             at = term.start
         elif (
@@ -265,6 +270,19 @@ def _subjects(reading: Reading, match: Match[str], floor: int) -> Iterable[Match
         else:
             break
     return reversed(found)
+
+
+def _is_place(reading: Reading, start: int, floor: int) -> bool:
+    """Whether a structure only tells where something is."""
+    at = start
+    while at > floor and (
+        reading.is_class(at - 1, "determiner") or reading.kinds(at - 1)
+    ):
+        at -= 1
+    return at > floor and (
+        reading.is_class(at - 1, "place_preposition")
+        or reading.is_class(at - 1, "preposition")
+    )
 
 
 def _shows_others(

@@ -61,6 +61,7 @@ _GO_ON = frozenset(
 _GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "which"))
 # Characters: a longer line without a full stop was wrapped, and goes on in the next.
 _FULL_LINE = 60
+_LONGEST_HEAD = 2  # words in front of a dash that stands for a colon
 # Punctuation as it is spoken in dictation, but for "a period of", "rest period".
 _SPOKEN_STOP, _SPOKEN_COMMA = "period", "comma"
 _NOT_SPOKEN_BEHIND = frozenset(
@@ -183,7 +184,7 @@ def read_words(
     lowers, tokens = words.lower, words.tokens
     sentences, sentence_of = words.sentences, words.sentence_of
     after_newline = True
-    start = line_start = 0
+    start = line_start = line_first = 0
     ahead = list(reversed(find_breaks(words.text))) if find_breaks else []
     for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
@@ -203,7 +204,7 @@ def read_words(
             ):
                 start = _close(words, start)
             if kind.line_breaks:
-                line_start = offsets[i + 1]
+                line_start, line_first = offsets[i + 1], len(words.lower)
             continue
         if kind.is_removed or i in hidden:
             continue
@@ -250,7 +251,10 @@ def read_words(
         elif is_minus:
             lower, forms = MINUS, (MINUS,)
         elif is_dash:
-            lower, forms = ",", (",",)
+            # "Aorta - unfolded", with a line of its own, is "Aorta: unfolded".
+            heads = start == line_first and len(words.lower) - start <= _LONGEST_HEAD
+            lower = ":" if heads else ","
+            forms = (lower,)
         elif lemmas[i]:
             forms = _with_lemma(forms, strings[lemmas[i]])
         for part in kind.parts or (lower,):
