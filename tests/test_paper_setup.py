@@ -52,7 +52,7 @@ pytestmark = [
 TEXTS = (
     "There is a small left pleural effusion. No pneumothorax or pneumonia.",
     "Mild pulmonary edema is seen. An endotracheal tube is in place.",
-    "Patchy opacity in the right lung base may be atelectasis.",
+    "Patchy opacity may be atelectasis. The right lung base is clear.",
     "Amiodarone may cause severe emphysema.",
     "The lungs are clear.",
     "",
@@ -221,6 +221,8 @@ def test_all_parts_work_as_where_they_come_from(
             span.text for span in by_core.ents if span.text not in named
         }
     # And the stand-ins find what the tests are about.
+    for text in (TEXTS[0], REFERENCE, CANDIDATE):
+        assert [sent.text[-1] for sent in core(text).sents] == [".", "."]
     assert labelled(bc5cdr(TEXTS[3]).ents) == [
         ("Amiodarone", "CHEMICAL"),
         ("emphysema", "DISEASE"),
@@ -333,6 +335,9 @@ def test_scispacy_config_does_as_well(models: dict[str, str], tmp_path: Path) ->
     config = ROOT / "configs" / "scispacy.cfg"
     folder = assemble(config, tmp_path / "scispacy", base=models[CORE])
     nlp = spacy.load(folder)
+    assert nlp.pipe_names[-3:] == ["ner", "mcse_entity_refiner", "mcse_embedder"]
+    core = spacy.load(models[CORE])
+    assert nlp.tokenizer.explain("3-cm ca. Mg") == core.tokenizer.explain("3-cm ca. Mg")
     assert assertions(nlp(TEXTS[2]))["atelectasis"] == "uncertain"
     check_scores(nlp, f"vectors-{VECTORS_NAME}@")
 
