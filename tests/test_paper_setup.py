@@ -160,7 +160,7 @@ def assertions(doc: Doc) -> dict[str, str]:
 def test_the_released_form_is_mended(
     archives: dict[str, Path], models: dict[str, str], tmp_path: Path
 ) -> None:
-    """What spaCy 3.8.13 and newer refuses, and nothing else, has changed."""
+    """What newer releases of spaCy 3.8 refuse, and nothing else, has changed."""
     with tarfile.open(archives[CORE]) as archive:
         archive.extractall(tmp_path, filter="data")
     (before,) = {path.parent for path in tmp_path.rglob("config.cfg")}
@@ -260,6 +260,15 @@ def test_negex_decides(paper: Language, code: Language, paper_folder: Path) -> N
         # It has no doubt.
         assert assertions(doc)["atelectasis"] == "present"
         assert all(span._.cue is None for span in doc._.clinical_entities)
+        # "No" within an entity denies it, the beginning of a word does not.
+        negex = nlp.get_pipe("negex")
+        for text, denied in (("Nodule.", False), ("No nodule.", True)):
+            doc = nlp.make_doc(text)
+            for token in doc:
+                token.is_sent_start = token.i == 0
+            doc.ents = [Span(doc, 0, len(doc) - 1, "ENTITY")]
+            doc.spans["mcse_candidates"] = list(doc.ents)
+            assert negex(doc).ents[0]._.negex is denied
     config = {"components": {"mcse_entity_refiner": {"assertion_attr": None}}}
     ours = spacy.load(paper_folder, config=config)
     doc = ours(TEXTS[2])
