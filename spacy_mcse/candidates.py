@@ -9,7 +9,15 @@ from .reading import Reading
 from .vocabulary import ANATOMY, ANATOMY_MARK, ANY_ANATOMY, FINDING, OTHER, State, Term
 from .words import is_nominal
 
-_JOINS = frozenset((",", "and", "or", "to", "/"))
+_JOINS = frozenset((",", "and", "or", "to", "/", "&", "but"))
+# "normal in size and contour, not widened", "shifted to the left, not enlarged"
+_OUTLINES = frozenset(
+    ("size", "contour", "contours", "shape", "width", "position", "in")
+)
+_WHICH = frozenset(("which", "that"))
+_TOWARDS = frozenset(("to", "towards", "toward", "the"))
+# Of a verb, and of the adjective made of it: "obscures", "obscured".
+_VERB_ENDINGS = (("es", "ed"), ("s", "ed"), ("ing", "ed"))
 _GENERIC = "generic"
 # The `kb_id_` of spans whose `id_` is a concept of the word lists.
 SOURCE_ID = "spacy-mcse"
@@ -115,6 +123,11 @@ def _states(reading: Reading) -> Iterable[Candidate]:
             concept = state_concept(match.value, anatomy)
             if concept:
                 yield Candidate(term.start, match.end, FINDING, concept)
+        verb = _verb_in_front(reading, term.start, first)
+        if verb is not None:
+            concept = state_concept(verb.value, anatomy)
+            if concept:
+                yield Candidate(verb.start, term.end, FINDING, concept)
         noun = _noun_of(reading, term, first, last)
         if noun is not None:
             concept = state_concept(noun.value, anatomy)
@@ -161,30 +174,74 @@ def _adjectives_behind(
     words, states = reading.words, reading.vocabulary.states
     last = min(last, end + LONGEST_PHRASE)
     at = _after_place(reading, end, last)
-    seen_verb = False
+    seen_verb = seen_state = guarded = False
     while at < last:
         match = states.longest(words.forms, at, last)
         if match is not None:
-            # "heart enlarged" needs no verb, "lung calcified granuloma" is none.
-            if not seen_verb and _describes_what_follows(reading, match.end, last):
+            # "heart enlarged" needs no verb, "lung calcified granuloma" and "Pleura:
+            # calcified plaques" are none.
+            if (not seen_verb or guarded) and _describes_what_follows(
+                reading, match.end, last
+            ):
                 return
             yield match
+            seen_state = True
             at = match.end
             continue
         copula = reading.after_class(at, last, "copula")
         if copula > at or (words.lower[at] == ":" and not seen_verb):
+            guarded = words.lower[at] == ":"
             seen_verb = True  # "heart: enlarged"
             at = max(copula, at + 1)
+            continue
+        normal = reading.vocabulary.normal.longest(words.surface, at, last)
+        if normal is not None and seen_verb and not reading.in_cue[at]:
+            guarded = True  # "normal contour, not widened"
+            at = normal.end
             continue
         if (
             reading.is_class(at, "adverb")
             or reading.in_cue[at]
-            or (words.lower[at] in _JOINS and seen_verb)
+            or (words.lower[at] in _JOINS and (seen_verb or seen_state))
             or reading.kinds(at) & {"severity", "change", "quality"}
+            or (guarded and words.lower[at] in _OUTLINES)
+            or (guarded and (words.is_number[at] or words.lower[at] == "("))
+            or (guarded and reading.kinds(at) == {"side"})  # "Diaphragm: left obscured"
+            or (
+                words.lower[at] in _WHICH
+                and reading.after_class(at + 1, last, "copula") > at + 1
+            )
+            or (seen_state and words.lower[at] in _TOWARDS)
+            or (seen_state and reading.kinds(at) & {"side"})
         ):
             at += 1
             continue
         return
+
+
+def _verb_in_front(
+    reading: Reading, start: int, first: int
+) -> Optional[Match[tuple[State, ...]]]:
+    """ "[obscures] the heart border", "[displacing] the trachea": the state of what is
+    obscured or displaced."""
+    words = reading.words
+    at = start - 1
+    while at > first and (
+        reading.is_class(at, "determiner")
+        or reading.kinds(at) & {"side", "location"}
+        or reading.category(at) == ANATOMY
+    ):
+        at -= 1
+    if at < first or at == start - 1 or reading.category(at) or reading.kinds(at):
+        return None
+    word = words.lower[at]
+    for ending, before in _VERB_ENDINGS:
+        if word.endswith(ending):
+            adjective = word[: -len(ending)] + before
+            match = reading.vocabulary.states.longest([(adjective,)], 0, 1)
+            if match is not None:
+                return Match(at, at + 1, match.value)
+    return None
 
 
 def _noun_of(
@@ -192,8 +249,11 @@ def _noun_of(
 ) -> Optional[Match[tuple[State, ...]]]:
     """ "hilar [prominence]", "[prominence] of the right hilum"."""
     words, nouns = reading.words, reading.vocabulary.state_nouns
-    if anatomy.end < last and _is_open(reading, anatomy.end):
-        match = nouns.longest(words.forms, anatomy.end, last)
+    behind = anatomy.end
+    if behind < last and words.lower[behind] == ":":
+        behind += 1  # "Mediastinum: shift to the left"
+    if behind < last and _is_open(reading, behind):
+        match = nouns.longest(words.forms, behind, last)
         if match is not None:
             return match
     at = anatomy.start

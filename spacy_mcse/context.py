@@ -11,13 +11,15 @@ from .data import ABSENT, PRESENT, UNCERTAIN
 from .matching import Match
 from .reading import Reading
 from .scope import REACH, Between, Found, is_masked, meaning_of
-from .vocabulary import ANATOMY, PROCEDURE, Cue
+from .vocabulary import ANATOMY, DEVICE, FINDING, PROCEDURE, Cue
 
 _LONGEST_CUE = 6  # words
 _LONGEST_ASIDE = 12
 _ASIDES = frozenset(
     ("which", "that", "seen", "noted", "previously", "described", "now")
 )
+# Of the cues that carry a negation on, those that say more than "suggestive of".
+_AFFIRMING = frozenset(("consistent", "compatible", "representing", "keeping", "in"))
 _ALL = frozenset(("all", "both", "each"))
 _PLURAL_VERBS = frozenset(("are", "were", "have"))
 _EARLIER = frozenset(("prior", "previous", "earlier", "last", "old", "comparison"))
@@ -97,6 +99,7 @@ def _before(reading: Reading, first: int, start: int) -> Optional[Found]:
                 between.carried = meaning_of(cue, "carrier") is not None
                 between.crossed_phrase = False
         elif meaning_of(cue, "carrier") or meaning_of(cue, "mask"):
+            between.affirming |= reading.words.lower[cue.start] in _AFFIRMING
             continue
         elif meaning_of(cue, "end"):
             return between.doubt
@@ -134,12 +137,21 @@ def _after(reading: Reading, start: int, end: int, last: int) -> Optional[Found]
                         return None
                 elif _is_of_the_past(reading, cue.end, last):
                     return None
-                if backward.scope == "phrase" and at != end:
+                if backward.scope != "list" and at != end:
                     return None
+                if backward.scope == "device" and reading.category(end - 1) != DEVICE:
+                    return None  # "tube out", but "pass out"
                 if crossed and not joined and not in_list:
                     return None
                 if reaches_on and cue.start > end:
                     return None
+                if (
+                    backward.polarity == UNCERTAIN
+                    and backward.scope == "list"
+                    and not reading.is_class(cue.end - 1, "preposition")
+                    and _leads_to_phrase(reading, cue.end, last)
+                ):
+                    return None  # "the density [is likely] atelectasis"
                 if any(reading.is_class(i, "partial") for i in range(end, cue.end)):
                     return None  # "has almost resolved"
                 return Found(backward.polarity, cue.start, cue.end)
@@ -252,7 +264,19 @@ def _leads_to_cue(reading: Reading, at: int, last: int) -> bool:
     return False
 
 
+def _leads_to_phrase(reading: Reading, at: int, last: int) -> bool:
+    """Whether a finding follows with nothing but descriptions in front of it."""
+    while at < last and (
+        reading.is_class(at, "determiner")
+        or (reading.category(at) in ("", ANATOMY) and reading.kinds(at))
+        or reading.category(at) == ANATOMY
+    ):
+        at += 1
+    return at < last and reading.category(at) == FINDING
+
+
 def _has_phrase(reading: Reading, at: int, last: int) -> bool:
     return any(
-        reading.category(i) not in ("", ANATOMY) for i in range(at, min(at + 4, last))
+        reading.category(i) not in ("", ANATOMY, PROCEDURE)
+        for i in range(at, min(at + 4, last))
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
-from spacy.util import minibatch
+from spacy.util import minibatch, split_requirement
 
 from .corpus import doc_score, pipeline_name
 from .data import Embedding, read_embedding, read_entities, write_embedding
@@ -47,6 +47,7 @@ def make_embedder(
     """Build the component; see `Embedder` for the settings."""
     if isinstance(encoder, PipelineVectorsEncoder):
         encoder.bind(nlp)
+    _add_requirements(nlp, getattr(encoder, "requirements", ()))
     return Embedder(
         encoder,
         name,
@@ -55,6 +56,18 @@ def make_embedder(
         cache_size=cache_size,
         pipeline=pipeline_name(nlp),
     )
+
+
+def _add_requirements(nlp: Language, requirements: Iterable[str]) -> None:
+    """Let `python -m spacy package` require what the encoder needs.
+
+    It finds by itself only the packages whose functions the config names.
+    """
+    given = list(nlp.meta.get("requirements", ()))
+    names = {split_requirement(line)[0] for line in given}
+    added = [line for line in requirements if split_requirement(line)[0] not in names]
+    if added:
+        nlp.meta["requirements"] = given + added
 
 
 class Embedder(Pipe):

@@ -202,6 +202,56 @@ class Errors(metaclass=ErrorsWithCodes):
     E826 = "line {line}: '{column}' has {got} characters, the pipeline allows {allowed}"
     E827 = "line {line}: the pipeline failed on this row"
     E828 = "line {line}: not valid UTF-8"
+    # 84x, 85x: files of published data
+    E841 = "{where}: not valid UTF-8. Write the file again as UTF-8."
+    E842 = (
+        "{where}: not valid JSON: {problem}. Expected {expected}. Get the file again, "
+        "or mend this place."
+    )
+    E843 = "{where}: got {got}, expected {allowed}."
+    E844 = "{where}: there is no '{key}'. Expected the names {needed}."
+    E845 = (
+        "{where}: the words {start} to {end} (both included, from 0) are no part of a "
+        "text of {words} words. 'start_ix' and 'end_ix' count the words of 'text', "
+        "which blanks divide."
+    )
+    E846 = (
+        "{where}: 'tokens' are not the words {start} to {end} of 'text'. 'start_ix' "
+        "and 'end_ix' count from 0, and the word of 'end_ix' belongs to the entity."
+    )
+    E847 = (
+        "{where}: 'report' and 'text' differ in more than white space, first at "
+        "character {at} of 'text' (blanks not counted). Leave 'report' out, or make "
+        "'text' from it by dividing its words."
+    )
+    E848 = (
+        "{where}: a relation to an entity that is not there ({target}). Expected an "
+        "entity of the report."
+    )
+    E849 = (
+        "{where}: no annotation of '{labeler}' (found: {found}). Choose one of these "
+        "with `labeler`."
+    )
+    E851 = "{where}: {problem}. Expected comma-separated values with quotes in pairs."
+    E852 = "{where}: {found} fields, the header has {expected}."
+    E853 = (
+        "{where}: no column {missing} (found: {found} columns). Expected one of 'id', "
+        "'study_id' and 'Path', and the 14 labels of CheXpert."
+    )
+    E854 = (
+        "{where}, column '{column}': got {got}. Allowed: 1.0 (present), 0.0 (absent), "
+        "-1.0 (uncertain), or empty (not mentioned)."
+    )
+    E855 = "{where}, column '{column}': empty. Each row needs the id of its report."
+    E856 = (
+        "{path} holds no reports. Expected a text file, or a folder or .zip archive "
+        "with files that end in .txt."
+    )
+    E857 = "No report of {path} is of the split '{split}' (found: {found})."
+    E858 = (
+        "The corpus reader has no file to read. Set its paths in the config, or on the "
+        "command line, for example with --paths.dev radgraph.json."
+    )
 
 
 class Warnings(metaclass=ErrorsWithCodes):

@@ -9,6 +9,7 @@ from .words import is_nominal
 IGNORED = "IGNORE"
 _DIAGNOSTIC = "diagnostic"
 _GENERIC = "generic"
+_JOINS = frozenset(("/", "and", "&", ",", "or"))
 _BEYOND_CHEST = frozenset(("abdomen", "limb", "other"))
 
 
@@ -17,17 +18,39 @@ def is_device(reading: Reading, phrase: Phrase, category: str) -> bool:
     return category == DEVICE
 
 
+def is_heading(reading: Reading, phrase: Phrase) -> bool:
+    """Whether a device only heads what is said of devices: "Lines/tubes: ..."."""
+    words = reading.words
+    at, last = reading.sentence(phrase.start)
+    while at < last and (
+        reading.is_class(at, "device_heading") or words.lower[at] in _JOINS
+    ):
+        at += 1
+    return phrase.end <= at < last and words.lower[at] == ":"
+
+
 def is_anatomy(reading: Reading, phrase: Phrase, category: str) -> bool:
     """A structure of which nothing is said: "right lung base"."""
     return category == ANATOMY
 
 
 def is_diagnostic_procedure(reading: Reading, phrase: Phrase, category: str) -> bool:
-    """ "CT", "comparison"; a treatment ("lobectomy") is no diagnostic procedure."""
+    """ "CT", "comparison"; a treatment ("lobectomy") is none, but "surgery" alone says
+    nothing of the chest."""
     if category != PROCEDURE:
         return False
     term = reading.term_of[phrase.head_start]
-    return term is None or term.value.kind in ("", _DIAGNOSTIC)
+    if term is None or term.value.kind in ("", _DIAGNOSTIC):
+        return True
+    if term.value.kind == _GENERIC:  # "after surgery"
+        return phrase.end - phrase.start == phrase.head_end - phrase.head_start
+    following = reading.term_of[term.end] if term.end < len(reading.words) else None
+    # "post thoracentesis film"
+    return (
+        following is not None
+        and following.value.category == PROCEDURE
+        and following.value.kind == _DIAGNOSTIC
+    )
 
 
 def is_change_only(reading: Reading, phrase: Phrase, category: str) -> bool:

@@ -72,7 +72,7 @@ class GivenAssertion:
         )
 
     def of_candidates(self, doc: Doc, spans: Sequence[Span]) -> list[str]:
-        """The assertions of all candidates of a Doc; warns once where all lack one.
+        """The assertions of all candidates; warns once where none ever has any.
 
         doc (Doc): The Doc of the spans.
         spans (Sequence[Span]): The candidates.

@@ -1,7 +1,7 @@
 """What a report tells beside its findings: history, and what was only looked for."""
 
 from .context import assess_phrase
-from .data import ABSENT
+from .data import ABSENT, UNCERTAIN
 from .reading import Reading
 from .scope import REACH, Between, meaning_of
 
@@ -47,6 +47,9 @@ def _is_history(reading: Reading, start: int) -> bool:
             and reading.words.lower[at + 1] not in _POSSESSIVE
         ):
             return False
+        forward = meaning_of(cue, "forward") if cue is not None else None
+        if forward is not None and forward.polarity == UNCERTAIN:
+            return False  # "history of smoking, concerning for cancer"
         if reading.words.lower[at] in _AT_PRESENT:
             return False
         between.pass_word(reading, at, start)

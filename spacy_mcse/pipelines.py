@@ -37,18 +37,20 @@ def load(name: Union[str, Path] = DEFAULT_PIPELINE) -> Language:
         if is_package(name) or _is_pipeline_folder(name):
             return load_model(name)
         if name in ASSEMBLED:
-            return _assemble(name)
+            return assemble(name)
     raise OSError(Errors.E101.format(name=name, allowed=", ".join(ASSEMBLED)))
 
 
-def _is_pipeline_folder(name: str) -> bool:
-    try:
-        return (Path(name) / "config.cfg").exists()
-    except OSError:  # no path at all: too long, say
-        return False
+def assemble(name: str) -> Language:
+    """Build a pipeline from the config that ships with this package.
 
-
-def _assemble(name: str) -> Language:
+    name (str): `en_mcse_cxr_sm` or `en_mcse_cxr_trf`, installed as a package or not.
+    RETURNS (Language): The pipeline; saved, it refers to none of its sources.
+    RAISES (OSError): E101 for another name, E102 for a missing part, with the command
+        that gets it.
+    """
+    if name not in ASSEMBLED:
+        raise OSError(Errors.E101.format(name=name, allowed=", ".join(ASSEMBLED)))
     base = next((base for base in BASES if is_package(base)), None)
     if base is None:
         raise OSError(
@@ -70,6 +72,8 @@ def _assemble(name: str) -> Language:
             )
     with as_file(files(__package__) / "configs" / f"{name}.cfg") as path:
         config = load_config(path, overrides={"paths.base": base}, interpolate=True)
+    # The parts are copied from the base; its name is no part of the pipeline.
+    config.pop("paths")
     meta = {
         "lang": _LANGUAGE,
         "name": name.removeprefix(f"{_LANGUAGE}_"),
@@ -78,3 +82,10 @@ def _assemble(name: str) -> Language:
         "license": "MIT",
     }
     return load_model_from_config(config, meta=meta, auto_fill=True)
+
+
+def _is_pipeline_folder(name: str) -> bool:
+    try:
+        return (Path(name) / "config.cfg").exists()
+    except OSError:  # no path at all: too long, say
+        return False

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from .inflection import singulars
 from .matching import Match
 from .sections import Section, find_sections
-from .spelling import SHORTEST, Spelling
+from .spelling import SHORTEST
 from .vocabulary import Cue, Term, Vocabulary
 from .words import Words, read_words, word_columns
 
@@ -112,8 +112,7 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
         vocabulary.first_words,
         find_breaks,
     )
-    if vocabulary.spelling is not None:
-        _correct(words, vocabulary.spelling)
+    _spell_out(words, vocabulary)
     n = len(words)
     reading = Reading(
         words, vocabulary, [], [None] * n, [None] * n, {}, {}, [False] * n
@@ -144,13 +143,23 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
     return reading
 
 
-def _correct(words: Words, spelling: Spelling) -> None:
-    """Put the words that were meant in the place of misspelt ones; offsets stay."""
+def _spell_out(words: Words, vocabulary: Vocabulary) -> None:
+    """Put whole and right words in the place of short and misspelt ones.
+
+    Only the words change that the lists are compared with; offsets stay.
+    """
+    abbreviations, spelling = vocabulary.abbreviations, vocabulary.spelling
     for at, lower in enumerate(words.lower):
-        if len(lower) < SHORTEST - 1:
+        meant = abbreviations.get(lower)
+        if meant is not None:
+            if at and words.is_number[at - 1]:
+                continue  # "5 min"
+        elif spelling is None or len(lower) < SHORTEST - 1:
             continue
-        meant = spelling.correct(lower)
-        if meant != lower:
-            words.lower[at] = meant
-            words.surface[at] = (meant,)
-            words.forms[at] = (meant, *singulars(meant))
+        else:
+            meant = spelling.correct(lower)
+            if meant == lower:
+                continue
+        words.lower[at] = meant
+        words.surface[at] = (meant,)
+        words.forms[at] = (meant, *singulars(meant))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 from spacy.language import Language
@@ -30,6 +30,7 @@ from .refining import (
     head_concept,
     refine,
 )
+from .scorer import DEFAULT_SCORE_WEIGHTS, SCORER, clinical_entity_score
 from .sections import NO_SECTION, counted_ranges
 from .vocabulary import COLUMNS, OTHER
 
@@ -55,6 +56,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "find_normal_statements": True,
     "fix_spelling": True,
     "lexicons": None,
+    "scorer": {"@scorers": SCORER},
     "assertion_attr": None,
 }
 _REASON_OF_SETTING = {
@@ -86,6 +88,7 @@ _REASON_OF_SETTING = {
     ],
     requires=["doc.ents"],
     default_config=DEFAULT_CONFIG,
+    default_score_weights=DEFAULT_SCORE_WEIGHTS,
 )
 def make_refiner(
     nlp: Language,
@@ -106,6 +109,7 @@ def make_refiner(
     find_normal_statements: bool,
     fix_spelling: bool,
     lexicons: Optional[dict[str, str]],
+    scorer: Optional[Callable],
     assertion_attr: Optional[str],
 ) -> "EntityRefiner":
     """Build the component; see `EntityRefiner` for the settings."""
@@ -127,6 +131,7 @@ def make_refiner(
         find_normal_statements=find_normal_statements,
         fix_spelling=fix_spelling,
         lexicons=lexicons,
+        scorer=scorer,
         assertion_attr=assertion_attr,
         nlp=nlp,
     )
@@ -155,6 +160,7 @@ class EntityRefiner(ListsPipe):
         "cardiomegally". Offsets and `span.text` stay those of the report.
     lexicons (Optional[Mapping[str, str]]): Word lists of your own: path by the name of
         the packaged list. None uses the packaged lists.
+    scorer (Optional[Callable]): What `nlp.evaluate` calls; None scores nothing.
     assertion_attr (Optional[str]): Span extension in which another component leaves
         the assertion of each candidate: "negex" of negspaCy. True is absent, False
         present; 'present', 'absent' and 'uncertain' are taken as they are; for None our
@@ -188,10 +194,13 @@ class EntityRefiner(ListsPipe):
         find_normal_statements: bool = True,
         fix_spelling: bool = True,
         lexicons: Optional[Mapping[str, str]] = None,
+        scorer: Optional[Callable] = clinical_entity_score,
         assertion_attr: Optional[str] = None,
         nlp: Optional[Language] = None,
     ) -> None:
         super().__init__(name, lexicons, fix_spelling)
+        # Not among the settings: how a pipeline is evaluated changes no entity.
+        self.scorer = scorer
         drops = {
             "drop_devices": drop_devices,
             "drop_procedures": drop_procedures,

@@ -8,7 +8,7 @@ from .attributes import describe, own_values
 from .candidates import Candidate, is_described
 from .context import Assertion, assess_phrase
 from .data import ABSENT, PRESENT
-from .filters import IGNORED, REASONS
+from .filters import IGNORED, REASONS, is_heading
 from .phrases import LONGEST_PHRASE, Phrase, coordinated, whole_phrase
 from .reading import Reading
 from .vocabulary import ANATOMY, DEVICE, FINDING, OTHER
@@ -115,7 +115,9 @@ def refine(
                 Dropped(phrase.head_start, phrase.head_end, category, reason)
             )
             if category == DEVICE and reason == "device":
-                devices.append(assess(reading, phrase, category, concept, steps))
+                device = assess(reading, phrase, category, concept, steps)
+                if device.assertion.value == ABSENT or not is_heading(reading, phrase):
+                    devices.append(device)
             continue
         category = OTHER if category == IGNORED else category
         if steps.modifiers:

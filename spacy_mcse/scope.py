@@ -39,6 +39,9 @@ class Between:
     clause_ended (bool): No cue reaches over it.
     denial_ended (bool): No negation reaches over it.
     crossed_phrase (bool): Another phrase or a comma is there.
+    affirming (bool): "consistent with" or the like is there.
+    affirmed (bool): ... behind a comma: no doubt reaches over both, "suggestive of
+        adenopathy, consistent with sarcoidosis".
     doubt (Optional[Found]): The nearest uncertain cue.
     carried (bool): That cue passes a negation on: "no opacity to suggest pneumonia".
     """
@@ -47,6 +50,8 @@ class Between:
     clause_ended: bool = False
     denial_ended: bool = False
     crossed_phrase: bool = False
+    affirming: bool = False
+    affirmed: bool = False
     doubt: Optional[Found] = None
     carried: bool = False
 
@@ -64,6 +69,7 @@ class Between:
         return not (
             self.doubt is not None
             or self.clause_ended
+            or self.affirmed
             or (cue.scope == "phrase" and self.closed)
         )
 
@@ -79,6 +85,7 @@ class Between:
         if word == ",":
             if _is_doubt_aside(reading, at):
                 return  # "less likely, pneumonia"
+            self.affirmed |= self.affirming
             self.crossed_phrase = True
             self.closed |= not is_in_or_list(reading, at)
             self.clause_ended |= _comma_ends_clause(reading, at)

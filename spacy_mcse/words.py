@@ -57,6 +57,20 @@ _GO_ON = frozenset(
         "severe",
     ]
 )
+# A line that begins so goes on from the one before.
+_GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "which"))
+# Characters: a longer line without a full stop was wrapped, and goes on in the next.
+_FULL_LINE = 60
+_LONGEST_HEAD = 2  # words in front of a dash that stands for a colon
+# Punctuation as it is spoken in dictation, but for "a period of", "rest period".
+_SPOKEN_STOP, _SPOKEN_COMMA = "period", "comma"
+_NOT_SPOKEN_BEHIND = frozenset(
+    (
+        *("a", "the", "this", "that", "time", "interval", "same", "short", "long"),
+        *("brief", "postoperative", "perioperative", "day", "week", "month", "year"),
+        *("menstrual", "each", "every", "during", "recovery", "waiting", "in"),
+    )
+)
 # How a question mark is written in the cue lists: in front of or after a phrase.
 QUESTION_BEFORE, QUESTION_AFTER = "?", "?-"
 # A hyphen alone in round brackets is a sign of absence.
@@ -170,7 +184,7 @@ def read_words(
     lowers, tokens = words.lower, words.tokens
     sentences, sentence_of = words.sentences, words.sentence_of
     after_newline = True
-    start = 0
+    start = line_start = line_first = 0
     ahead = list(reversed(find_breaks(words.text))) if find_breaks else []
     for i, kind in enumerate(kinds):
         words.word_of_token.append(len(words.lower))
@@ -181,9 +195,16 @@ def read_words(
             after_newline = after_newline or kind.line_breaks > 0
             if kind.line_breaks > 1 or (
                 kind.line_breaks
-                and _starts_line(kinds, i + 1, words.lower[-1:], by_lines)
+                and _starts_line(
+                    kinds,
+                    i + 1,
+                    words.lower[-1:],
+                    by_lines and offsets[i] - line_start < _FULL_LINE,
+                )
             ):
                 start = _close(words, start)
+            if kind.line_breaks:
+                line_start, line_first = offsets[i + 1], len(words.lower)
             continue
         if kind.is_removed or i in hidden:
             continue
@@ -210,6 +231,11 @@ def read_words(
                 start = _close(words, start)
             continue
         lower, forms = kind.lower, kind.forms
+        if lower in (_SPOKEN_STOP, _SPOKEN_COMMA) and _is_spoken(kinds, i):
+            if lower == _SPOKEN_STOP:
+                start = _close(words, start)
+                continue
+            lower, forms = ",", (",",)
         if kind.is_title and lower in first_words and len(words.lower) > start:
             before = kinds[words.tokens[-1]]
             if before.is_small and not last_words.isdisjoint(before.forms):
@@ -225,7 +251,10 @@ def read_words(
         elif is_minus:
             lower, forms = MINUS, (MINUS,)
         elif is_dash:
-            lower, forms = ",", (",",)
+            # "Aorta - unfolded", with a line of its own, is "Aorta: unfolded".
+            heads = start == line_first and len(words.lower) - start <= _LONGEST_HEAD
+            lower = ":" if heads else ","
+            forms = (lower,)
         elif lemmas[i]:
             forms = _with_lemma(forms, strings[lemmas[i]])
         for part in kind.parts or (lower,):
@@ -244,7 +273,10 @@ def read_words(
     words.word_of_token.append(len(words.lower))
     # What the token alone decides is filled in at once: quicker than word by word.
     words.surface = list(map(_surface, lowers))
-    words.is_word = [kinds[i].is_word for i in tokens]
+    words.is_word = [
+        kinds[i].is_word and lower != ","
+        for i, lower in zip(tokens, lowers, strict=True)
+    ]
     words.is_number = [kinds[i].is_number for i in tokens]
     words.starts = [offsets[i] for i in tokens]
     words.ends = [offsets[i] + len(texts[i]) for i in tokens]
@@ -298,6 +330,16 @@ def _goes_on(words: Words, start: int, kinds: Sequence[WordType], stop: int) -> 
     )
 
 
+def _is_spoken(kinds: Sequence[WordType], at: int) -> bool:
+    """Whether "period" or "comma" is punctuation that was dictated."""
+    following = kinds[at + 1].lower if at + 1 < len(kinds) else ""
+    return (
+        at > 0
+        and kinds[at - 1].lower not in _NOT_SPOKEN_BEHIND
+        and following not in ("of", "between", "since")
+    )
+
+
 def _starts_line(
     kinds: Sequence[WordType], at: int, before: list[str], by_lines: bool
 ) -> bool:
@@ -306,9 +348,12 @@ def _starts_line(
         return False
     if any(kind.lower == ":" for kind in kinds[at + 1 : at + 4]):
         return True  # "HEART: ..."
+    if before and before[0] == ":":
+        return False  # "HEART:", with what is said of it in the next line
     if kinds[at].is_title:
         return True
-    return by_lines and not (before and before[0] in _GO_ON)
+    goes_on = kinds[at].lower in _GOES_ON or (before and before[0] in _GO_ON)
+    return by_lines and not goes_on
 
 
 def _starts_item(kinds: Sequence[WordType], at: int, said: list[str]) -> bool:

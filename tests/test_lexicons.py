@@ -34,7 +34,7 @@ ALLOWED = {
         "abdomen",
         "other",
     },
-    ("procedures", "kind"): {"diagnostic", "treatment"},
+    ("procedures", "kind"): {"diagnostic", "treatment", "generic"},
     ("suffixes", "category"): {"finding", "procedure", "chemical"},
     ("modifiers", "kind"): {
         "side",

@@ -40,7 +40,7 @@ CUES = [
     "Previously absent <e>left pneumothorax</e> has developed.",
     "Father had lung cancer. <e>Cardiomegaly</e>.",
     "Treated for pneumonia last year.",
-    "Skin fold mimicking pneumothorax.",
+    "<e>Skin fold</e> mimicking pneumothorax.",
 ]
 
 MARKED_UP = [

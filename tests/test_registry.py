@@ -95,6 +95,8 @@ def test_every_kind_of_entry_point_is_declared() -> None:
         "spacy_factories",
         "spacy_misc",
         "spacy_tokenizers",
+        "spacy_scorers",
+        "spacy_readers",
         "spacy_cli",
         "spacy_displacy_colors",
     } <= groups

@@ -115,8 +115,8 @@ def test_real_words_stand_in_a_list_with_source_and_licence(spelling: Spelling) 
 
 def test_no_word_of_a_list_is_changed(spelling: Spelling) -> None:
     for name, columns in COLUMNS.items():
-        if name in ("labels", "suffixes", "sections"):
-            continue
+        if name in ("labels", "suffixes", "sections", "abbreviations"):
+            continue  # short forms are spelled out before mistakes are looked for
         for row in read_table(name, columns):
             for column in columns:
                 for term in split_terms(row[column]):
