@@ -1,9 +1,9 @@
 """Make folders that spaCy 3.8 loads of scispaCy's released pipelines.
 
 Release 0.5.4 asks for spaCy below 3.8, so that pip would take spaCy back, and its
-configs say "True" and "False" in quotes, which spaCy 3.8.13 and newer refuses. This
-copies the data of each pipeline and writes true and false in its config; nothing else
-is changed and nothing is fetched.
+configs say "True" and "False" in quotes, which newer releases of spaCy 3.8 (with
+confection 1.3) refuse. This copies the data of each pipeline and writes true and false
+in its config; nothing else is changed and nothing is fetched.
 
     python scripts/unpack_scispacy.py en_core_sci_md-0.5.4.tar.gz --output models
     python -c "import spacy; spacy.load('models/en_core_sci_md')"

