@@ -25,7 +25,12 @@ from spacy_mcse.vocabulary import COLUMNS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf8")
-FACTORIES = ("mcse_entity_source", "mcse_entity_refiner", "mcse_embedder")
+FACTORIES = (
+    "mcse_entity_source",
+    "mcse_entity_refiner",
+    "mcse_entity_collector",
+    "mcse_embedder",
+)
 RUN_IN = ("examples", "configs", "scripts")
 
 
