@@ -78,8 +78,8 @@ def check(
     for file, least in recorded.items():
         measured = set(figures[file].get(DATA, ()))
         for figure, value in least.items():
-            start, name, *_ = figure.split(".")
-            there = start != DATA or name in measured
+            parts = figure.split(".")
+            there = parts[0] != DATA or parts[1] in measured
             yield Checked(file, figure, value, look_up(figures[file], figure), there)
 
 

@@ -20,7 +20,8 @@ _SENTENCE_END = re.compile(r"^(?:[.!;]|\.{2,}|…|[•▪▫◦●○■□‣�
 # Mark-up of web pages and tables: a block parts statements, "<b>" is not there.
 _TAG = re.compile(r"^</?([A-Za-z][A-Za-z0-9]*)\b[^<>]{0,80}>$")
 _INLINE_TAGS = frozenset(("b", "i", "u", "em", "strong", "span", "font", "sup", "sub"))
-_NO_EMOJI = frozenset("°®©™№↑↓")
+_ARROWS = frozenset("↑↓")  # read as "increased", "decreased"
+_NO_EMOJI = frozenset("°®©™№") | _ARROWS
 _MUCH = re.compile(r"(?<=[a-z])\+{2,}$")  # "kyphosis++"
 _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 # How characters of word processors and PDFs are typed; None leaves them out.
@@ -100,7 +101,7 @@ def word_type(text: str) -> WordType:
     lower = lower.rstrip(STOP) if has_stop else lower
     if text == "nt":
         lower = "n't"  # "isnt", which spaCy cuts in two
-    is_word = any(char.isalnum() for char in text)
+    is_word = any(char.isalnum() or char in _ARROWS for char in text)
     forms = (lower, *singulars(lower)) if is_word else (lower,)
     parts: tuple[str, ...]
     contraction = _CONTRACTION.match(lower)

@@ -62,6 +62,9 @@ _GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "whi
 # Characters: a longer line without a full stop was wrapped, and goes on in the next.
 _FULL_LINE = 60
 _LONGEST_HEAD = 2  # words in front of a dash that stands for a colon
+_DASH_LINE = re.compile(
+    r"^[ \t]*[^\W\d_]+(?: [^\W\d_]+)? [-\u2013\u2014] ", re.MULTILINE
+)
 # Punctuation as it is spoken in dictation, but for "a period of", "rest period".
 _SPOKEN_STOP, _SPOKEN_COMMA = "period", "comma"
 _NOT_SPOKEN_BEHIND = frozenset(
@@ -251,9 +254,9 @@ def read_words(
         elif is_minus:
             lower, forms = MINUS, (MINUS,)
         elif is_dash:
-            # "Aorta - unfolded", with a line of its own, is "Aorta: unfolded".
-            heads = start == line_first and len(words.lower) - start <= _LONGEST_HEAD
-            lower = ":" if heads else ","
+            # In a list of organs "Aorta - unfolded" is "Aorta: unfolded".
+            is_head = start == line_first and len(words.lower) - start <= _LONGEST_HEAD
+            lower = ":" if is_head and _has_dash_lines(words.text) else ","
             forms = (lower,)
         elif lemmas[i]:
             forms = _with_lemma(forms, strings[lemmas[i]])
@@ -328,6 +331,12 @@ def _goes_on(words: Words, start: int, kinds: Sequence[WordType], stop: int) -> 
         and words.lower[-1] in _ABBREVIATED
         and (not following.is_title or len(words.lower) == start + 1)
     )
+
+
+@lru_cache(maxsize=16)
+def _has_dash_lines(text: str) -> bool:
+    """Whether several lines have a dash behind their first words: a list of organs."""
+    return len(_DASH_LINE.findall(text)) > 1
 
 
 def _is_spoken(kinds: Sequence[WordType], at: int) -> bool:

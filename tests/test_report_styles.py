@@ -18,8 +18,9 @@ SHORTHAND = [
     "Cannot r/o <e a=uncertain>pneumonia</e>.",
     "<e a=uncertain>PNA</e> not excl.",
     "nil <e a=absent>collapse</e>. <e>Emphysema++</e>.",
-    "<e concept='low lung volume'>Lung vols ↓</e> again.",
+    "<e concept='low lung volume'>Lung vols ↓</e> now.",
     "<e>Ao tortuous</e>, <e>L hemidiaph elev</e>.",
+    "<e>Aorta - unfolded</e>\nBones - nad",
 ]
 SPEECH = [
     "no <e a=absent>pneumo thorax</e> period <e severity=small>small left plural "

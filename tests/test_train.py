@@ -11,7 +11,7 @@ import pytest
 import spacy
 from script_runs import run, script
 from spacy.tokens import Doc, DocBin
-from spacy.util import is_package
+from spacy.util import fix_random_seed, is_package
 from spacy.vocab import Vocab
 from test_encoders import make_tiny_bert
 
@@ -264,8 +264,23 @@ def test_affixes_of_words_are_embedded():
     assert (first[0] != first[2]).any()
 
 
+def test_words_are_unseen_only_while_training():
+    model = make_embed(unseen=0.5, prefixes=[], suffixes=[1])
+    model.initialize()
+    doc = Doc(spacy.blank("en").vocab, words=["edema"] * 50)
+    (known,) = model.predict([doc])
+    assert (known == known[0]).all()
+    fix_random_seed(0)
+    (first,), _ = model.begin_update([doc])
+    assert 10 < (first == known[0]).all(axis=1).sum() < 40
+    fix_random_seed(0)
+    (again,), _ = model.begin_update([doc])
+    assert (first == again).all()
+
+
 @pytest.mark.parametrize(
-    "changes", [{"rows": [50, 50]}, {"affix_rows": 0}, {"prefixes": [0]}]
+    "changes",
+    [{"unseen": 1.0}, {"rows": [50, 50]}, {"affix_rows": 0}, {"prefixes": [0]}],
 )
 def test_sizes_of_the_embedding_are_checked(changes):
     with pytest.raises(ValueError, match="E105"):
