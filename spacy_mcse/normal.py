@@ -25,6 +25,7 @@ _EXAMINATION = "examination"
 # How far an adjective may stand from its structure in a list of structures.
 _MAX_LIST = 14
 _LONGEST_LINK = 4
+_LONGEST_LINE = 60  # words
 
 
 class Normal(NamedTuple):
@@ -178,9 +179,8 @@ def _under_heading(
         start -= 1
     line = first
     if start == first and start < match.start:
-        while (
-            line and "\n" not in words.text[words.ends[line - 1] : words.starts[line]]
-        ):
+        floor = max(0, first - _LONGEST_LINE)
+        while line > floor and not _is_at_line_start(reading, line):
             line -= 1
     term = _heading_term(reading, line)
     if term is None or term.end >= start:
@@ -191,6 +191,11 @@ def _under_heading(
     ):
         return [], []
     return [term], [(start, match.end)]
+
+
+def _is_at_line_start(reading: Reading, at: int) -> bool:
+    words = reading.words
+    return "\n" in words.text[words.ends[at - 1] : words.starts[at]]
 
 
 def _heading_term(reading: Reading, first: int) -> Optional[Match]:
