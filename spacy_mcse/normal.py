@@ -171,7 +171,6 @@ def _under_heading(
     """The structure that heads the line, and the words that speak of it: "Lungs:
     hyperexpanded but [clear]", "Angles: left blunted, [right clear]", "[Left clear]."
     """
-    words = reading.words
     start = match.start
     while start > first and (
         reading.kinds(start - 1) == {"side"} or reading.is_class(start - 1, "adverb")
