@@ -17,6 +17,8 @@ _TAKE_FOR = ("negative", "neg", "unremarkable")
 _FILLERS = ("appearing", "appearance", "of", "the")
 # Said only behind a structure: "trachea is central", but not in "central vessels".
 _PREDICATIVE = "predicative"
+# Of these, those that describe findings too: "fine opacities", "free air".
+_ALSO_DESCRIBE = frozenset(("central", "dry", "fine", "free"))
 _OUTLINES = frozenset(
     ("size", "contour", "contours", "visualized", "width", "shape", "position")
 )
@@ -53,6 +55,7 @@ def find_normal(reading: Reading) -> list[Normal]:
                 _takes_object(reading, match, following)
                 or _is_denied(reading, match, first)
                 or _falls_short(reading, match, first)
+                or _describes_finding(reading, match, last)
             ):
                 continue
             structures = list(_subjects(reading, match, end_of_previous))
@@ -126,6 +129,8 @@ def _is_whole_sentence(
     words = reading.words
     if match.end < last and words.lower[match.end] == ":":
         last = match.end  # "Otherwise negative: no effusion"
+    if any(reading.kinds(at) == {"side"} for at in range(first, match.start)):
+        return False  # "Left: clear"
     return all(
         reading.is_class(at, "adverb") or not words.is_word[at]
         for at in (*range(first, match.start), *range(match.end, last))
@@ -217,6 +222,20 @@ def _takes_object(reading: Reading, match: Match[str], following: str) -> bool:
 def _falls_short(reading: Reading, match: Match[str], first: int) -> bool:
     """Whether the word in front takes it back: "poorly inflated"."""
     return match.start > first and reading.is_class(match.start - 1, "falls_short")
+
+
+def _describes_finding(reading: Reading, match: Match[str], last: int) -> bool:
+    """Whether a word is no normal one here: "lungs: [fine] reticular opacities"."""
+    if reading.words.lower[match.start] not in _ALSO_DESCRIBE:
+        return False
+    at = match.end
+    while at < last and reading.category(at) == "" and reading.kinds(at):
+        at += 1
+    # "free air" begins before the word ends.
+    return any(
+        reading.category(i) not in ("", ANATOMY)
+        for i in (match.start, *range(at, min(at + 1, last)))
+    )
 
 
 def _goes_on_from(reading: Reading, end: int, match: Match[str]) -> bool:

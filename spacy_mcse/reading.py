@@ -110,6 +110,7 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
         columns,
         vocabulary.last_words,
         vocabulary.first_words,
+        vocabulary.classes["abbreviated"],
         find_breaks,
     )
     _spell_out(words, vocabulary)
