@@ -248,6 +248,7 @@ def _verb_in_front(
     """ "[obscures] the heart border", "[displacing] the trachea": the state of what is
     obscured or displaced."""
     words = reading.words
+    first = max(first, start - LONGEST_PHRASE)
     at = start - 1
     while at > first and (
         reading.is_class(at, "determiner")

@@ -1,5 +1,6 @@
 """Statements that something is normal: "heart size is normal", "lungs are clear"."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Optional
 
@@ -27,6 +28,7 @@ _EXAMINATION = "examination"
 # How far an adjective may stand from its structure in a list of structures.
 _MAX_LIST = 14
 _LONGEST_LINK = 4
+_LONGEST_LINE = 60
 
 
 class Normal(NamedTuple):
@@ -183,12 +185,10 @@ def _under_heading(
         start -= 1
     line = first
     if start == first and start < match.start:
-        while (
-            line and "\n" not in words.text[words.ends[line - 1] : words.starts[line]]
-        ):
-            line -= 1
+        line_start = words.text.rfind("\n", 0, words.starts[first]) + 1
+        line = bisect_left(words.starts, line_start, 0, first)
     term = _heading_term(reading, line)
-    if term is None or term.end >= start:
+    if term is None or not 0 < start - term.end <= _LONGEST_LINE:
         return [], []
     if line == first and any(
         reading.category(at) != "" or reading.in_cue[at]
