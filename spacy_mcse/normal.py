@@ -18,8 +18,13 @@ _TAKE_FOR = ("negative", "neg", "unremarkable")
 _FILLERS = ("appearing", "appearance", "of", "the")
 # Said only behind a structure: "trachea is central", but not in "central vessels".
 _PREDICATIVE = "predicative"
-# Of these, those that describe findings too: "fine opacities", "free air".
-_ALSO_DESCRIBE = frozenset(("central", "dry", "fine", "free"))
+# Those that describe findings too: "fine opacities", "free air".
+_ALSO_DESCRIBE = frozenset(
+    (
+        *("central", "dry", "fine", "free", "benign", "regular", "smooth"),
+        *("symmetric", "symmetrical", "defined"),
+    )
+)
 _OUTLINES = frozenset(
     ("size", "contour", "contours", "visualized", "width", "shape", "position")
 )
@@ -212,6 +217,8 @@ def _heading_term(reading: Reading, first: int) -> Optional[Match]:
 
 def _takes_object(reading: Reading, match: Match[str], following: str) -> bool:
     """Whether what follows is denied: "clear of", but not "normal width for age"."""
+    if following == "/" and reading.words.lower[match.end - 1] == "n":
+        return True  # "n/a"
     if following == "for":
         words = reading.words.lower
         of_age = words[match.end + 1 : match.end + 3]
@@ -226,10 +233,13 @@ def _falls_short(reading: Reading, match: Match[str], first: int) -> bool:
 
 def _describes_finding(reading: Reading, match: Match[str], last: int) -> bool:
     """Whether a word is no normal one here: "lungs: [fine] reticular opacities"."""
-    if reading.words.lower[match.start] not in _ALSO_DESCRIBE:
+    words = reading.words.lower
+    if words[match.end - 1] not in _ALSO_DESCRIBE:
         return False
     at = match.end
-    while at < last and reading.category(at) == "" and reading.kinds(at):
+    while at < last and (
+        words[at] in _FILLERS or (reading.category(at) == "" and reading.kinds(at))
+    ):
         at += 1
     # "free air" begins before the word ends.
     return any(

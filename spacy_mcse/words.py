@@ -230,7 +230,7 @@ def read_words(
         if lower == "?":
             following = kinds[i + 1] if i + 1 < n else None
             lower = QUESTION_AFTER
-            if following is not None and following.is_word:
+            if following is not None and (following.is_word or following.lower == "#"):
                 apart = i == 0 or spaces[i - 1]
                 if not spaces[i] or (apart and not following.is_title):
                     lower = QUESTION_BEFORE

@@ -83,6 +83,10 @@ COLLISIONS = [
     "<e>Opacities</e> are probably from <e a=uncertain>edema</e>.",
     "<e a=absent>Heart not enlarged</e>, <e>tortuous aorta</e>.",
     "<e concept='congestive heart failure'>Cong heart failure</e>.",
+    "No <e a=absent concept=fracture>acute #</e>.",
+    "<e concept='rib fracture'>Rib #</e>. Film # 3, tube #2. ? <e a=uncertain>#</e>.",
+    "More <e>nodules</e>, increased in # and size.",
+    "# Findings\nNo <e a=absent>effusion</e>.",
     "<e concept=headache>Tension headache</e>. Pick up the <e>nodule</e>.",
 ]
 
@@ -113,6 +117,8 @@ def test_style(nlp: Language, markup: str) -> None:
         ("Pleura clear of effusion.", []),
         ("Lungs: fine reticular opacities.", []),
         ("Abdomen: free air.", []),
+        ("Pleura: smooth thickening. Bones: benign appearing cyst.", []),
+        ("Lungs: n/a. Hila smooth.", ["hilum"]),
         ("Lungs fine, pleura free.", ["lung", "pleura"]),
         ("Right: pneumothorax. Left: clear.", []),
     ],
