@@ -148,6 +148,9 @@ def test_devices_and_their_heading(nlp: Language, text: str, devices: list) -> N
     [
         ("TECHNIQUE: AP.\nHEART: big.", ["HEART: big."]),
         ("FINDINGS: All well.\nHeart: big.", ["All well.\nHeart: big."]),
+        ("HISTORY: Left: scar.\nFINDINGS: Clear.", ["Clear."]),
+        ("HISTORY: Cough.\nHeart: big.\nIMPRESSION: Big.", ["Heart: big.", "Big."]),
+        ("IMPRESSION: Dx: edema.", ["Dx: edema."]),
         ("History of cough. Clear.", ["History of cough. Clear."]),
         ("History cough. Clear.", ["Clear."]),
         ("INDICATION: cough\n\nClear.\n\nIMPRESSION: Normal.", ["Clear.", "Normal."]),
