@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import spacy
 from spacy.language import Language
@@ -67,10 +67,10 @@ def measure(nlp: Language, examples: list[Example]) -> dict[str, Any]:
     scores = nlp.evaluate(examples)
     labels = [ent.label_ for example in examples for ent in example.reference.ents]
     return {
-        **{name: round(scores[f"ents_{name}"], 4) for name in FIGURES},
+        **{name: rounded(scores.get(f"ents_{name}")) for name in FIGURES},
         "labels": {
-            label: {name: round(value, 4) for name, value in figures.items()}
-            for label, figures in sorted(scores["ents_per_type"].items())
+            label: {name: rounded(value) for name, value in figures.items()}
+            for label, figures in sorted((scores.get("ents_per_type") or {}).items())
         },
         "entities": len(labels),
         "docs": len(examples),
@@ -78,12 +78,21 @@ def measure(nlp: Language, examples: list[Example]) -> dict[str, Any]:
     }
 
 
+def rounded(value: Optional[float]) -> Optional[float]:
+    """A figure with four digits; None where neither side has an entity."""
+    return None if value is None else round(value, 4)
+
+
+def shown(value: Optional[float]) -> str:
+    return "none" if value is None else f"{value:.3f}"
+
+
 def describe(name: str, found: dict[str, Any]) -> str:
     """The figures as lines of text."""
     rows = [("all", found), *found["labels"].items()]
     lines = [f"{name}: {found['entities']} entities of the test part"]
     for label, row in rows:
-        figures = "  ".join(f"{figure.upper()} {row[figure]:.3f}" for figure in FIGURES)
+        figures = "  ".join(f"{name.upper()} {shown(row[name])}" for name in FIGURES)
         lines.append(f"  {label:10} {figures}")
     if "published" in found:
         published = found["published"]

@@ -101,9 +101,9 @@ def choose_overrides(args: argparse.Namespace, config: Any) -> dict[str, Any]:
         "paths.dev": str(args.dev),
         "system.seed": args.seed,
     }
-    if "vectors" in config["paths"] and args.vectors is not None:
+    if "vectors" in config.get("paths", {}) and args.vectors is not None:
         overrides["paths.vectors"] = str(args.vectors)
-    if "encoder" in config["vars"]:
+    if "encoder" in config.get("vars", {}):
         name = args.encoder or config["vars"]["encoder"]
         overrides["vars.encoder"] = str(find_model(name))
     if args.max_steps:

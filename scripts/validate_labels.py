@@ -380,7 +380,7 @@ def flat(nested: Sequence[Sequence[float]]) -> list[float]:
 # Output
 
 
-def draw(record: dict[str, Any]) -> bytes:
+def draw(record: dict[str, Any]) -> Optional[bytes]:
     from spacy_mcse.figures import Dots, label_check_png
 
     panels = []
@@ -395,7 +395,7 @@ def draw(record: dict[str, Any]) -> bytes:
             }
             n = f"{found[kind]['same_groups']} and {found[kind]['contrast_groups']}"
             panels.append(Dots(f"{name}, same {kind} ({n} groups)", means))
-    return label_check_png(panels, record["line"])
+    return label_check_png(panels, record["line"]) if panels else None
 
 
 def line(name: str, kind: str, found: dict[str, Any]) -> str:

@@ -283,13 +283,18 @@ def write_json(path: Path, record: Any) -> None:
 
 
 def write_figure(path: str, draw: Any) -> None:
-    """Draw a figure; says what to install where it cannot be drawn."""
+    """Draw a figure, unless there is nothing to draw; says what to install where it
+    cannot be drawn. A figure of other data does not stay."""
     if not path:
         return
+    Path(path).unlink(missing_ok=True)
     try:
         image = draw()
     except ImportError:
         print(f"No figure: it needs matplotlib: {INSTALL}", file=sys.stderr)
+        return
+    if image is None:
+        print("No figure: there is nothing to draw", file=sys.stderr)
         return
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_bytes(image)

@@ -16,8 +16,10 @@ _OUTLINES = frozenset(
 )
 _WHICH = frozenset(("which", "that"))
 _TOWARDS = frozenset(("to", "towards", "toward", "the"))
+_DASHES = frozenset("-\u2013\u2014")
 # Of a verb, and of the adjective made of it: "obscures", "obscured".
 _VERB_ENDINGS = (("es", "ed"), ("s", "ed"), ("ing", "ed"))
+_LONGEST_HEAD = 4  # words
 _GENERIC = "generic"
 # The `kb_id_` of spans whose `id_` is a concept of the word lists.
 SOURCE_ID = "spacy-mcse"
@@ -189,8 +191,9 @@ def _adjectives_behind(
             at = match.end
             continue
         copula = reading.after_class(at, last, "copula")
-        if copula > at or (words.lower[at] == ":" and not seen_verb):
-            guarded = words.lower[at] == ":"
+        is_colon = _is_colon(reading, at)
+        if copula > at or (is_colon and not seen_verb):
+            guarded = is_colon
             seen_verb = True  # "heart: enlarged"
             at = max(copula, at + 1)
             continue
@@ -199,10 +202,13 @@ def _adjectives_behind(
             guarded = True  # "normal contour, not widened"
             at = normal.end
             continue
+        is_joined = words.lower[at] in _JOINS and (seen_verb or seen_state)
+        # "heart is not enlarged but tortuous aorta"
+        guarded |= is_joined and words.lower[at] == "but"
         if (
             reading.is_class(at, "adverb")
             or reading.in_cue[at]
-            or (words.lower[at] in _JOINS and (seen_verb or seen_state))
+            or is_joined
             or reading.kinds(at) & {"severity", "change", "quality"}
             or (guarded and words.lower[at] in _OUTLINES)
             or (guarded and (words.is_number[at] or words.lower[at] == "("))
@@ -219,12 +225,30 @@ def _adjectives_behind(
         return
 
 
+def _is_colon(reading: Reading, at: int) -> bool:
+    """Whether a structure heads what follows: "heart: enlarged", "Heart - enlarged"."""
+    words = reading.words
+    if words.lower[at] == ":":
+        return True
+    first, _ = reading.sentence(at)
+    return (
+        words.lower[at] == ","
+        and words.text[words.starts[at]] in _DASHES
+        and 0 < at - first <= _LONGEST_HEAD
+        and all(
+            reading.category(i) == ANATOMY or reading.kinds(i) == {"side"}
+            for i in range(first, at)
+        )
+    )
+
+
 def _verb_in_front(
     reading: Reading, start: int, first: int
 ) -> Optional[Match[tuple[State, ...]]]:
     """ "[obscures] the heart border", "[displacing] the trachea": the state of what is
     obscured or displaced."""
     words = reading.words
+    first = max(first, start - LONGEST_PHRASE)
     at = start - 1
     while at > first and (
         reading.is_class(at, "determiner")

@@ -62,7 +62,9 @@ def _inside(reading: Reading, start: int, end: int) -> Optional[Found]:
         cue = reading.cue_starting.get(at)
         if cue is not None and cue.end <= end:
             meaning = meaning_of(cue, "forward")
-            if meaning is not None and not is_masked(reading, cue, end):
+            if meaning is None or is_masked(reading, cue, end):
+                continue
+            if "but" not in reading.words.lower[cue.end : end]:  # "not big but shifted"
                 return Found(meaning.polarity, cue.start, cue.end)
     return None
 
@@ -89,6 +91,8 @@ def _before(reading: Reading, first: int, start: int) -> Optional[Found]:
             if backward is not None and _ends_item(reading, cue, first):
                 return between.doubt
             if forward.polarity == ABSENT:
+                if _denies_state(reading, cue, start):
+                    return between.doubt
                 if forward.scope == "phrase" and _is_not_whole(reading, cue):
                     return between.doubt
                 if not between.denial_reaches(forward):
@@ -112,6 +116,22 @@ def _before(reading: Reading, first: int, start: int) -> Optional[Found]:
             # "effusion has resolved and atelectasis ...": another clause.
             between.clause_ended = True
     return between.doubt
+
+
+def _denies_state(reading: Reading, cue: Match[tuple[Cue, ...]], start: int) -> bool:
+    """Whether a negation speaks of a structure, and what follows stands apart: "heart
+    [not] enlarged, tortuous aorta"."""
+    words = reading.words
+    return (
+        words.lower[cue.start : cue.end] == ["not"]
+        and cue.start > 0
+        and (
+            reading.category(cue.start - 1) == ANATOMY
+            or reading.is_class(cue.start - 1, "copula")
+        )
+        and reading.vocabulary.states.longest(words.forms, cue.end, start) is not None
+        and "," in words.lower[cue.end : start]
+    )
 
 
 def _after(reading: Reading, start: int, end: int, last: int) -> Optional[Found]:

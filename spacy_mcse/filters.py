@@ -10,6 +10,7 @@ IGNORED = "IGNORE"
 _DIAGNOSTIC = "diagnostic"
 _GENERIC = "generic"
 _JOINS = frozenset(("/", "and", "&", ",", "or"))
+_LONGEST_HEADING = 12  # words
 _BEYOND_CHEST = frozenset(("abdomen", "limb", "other"))
 
 
@@ -21,7 +22,8 @@ def is_device(reading: Reading, phrase: Phrase, category: str) -> bool:
 def is_heading(reading: Reading, phrase: Phrase) -> bool:
     """Whether a device only heads what is said of devices: "Lines/tubes: ..."."""
     words = reading.words
-    at, last = reading.sentence(phrase.start)
+    first, last = reading.sentence(phrase.start)
+    at, last = first, min(last, first + _LONGEST_HEADING)
     while at < last and (
         reading.is_class(at, "device_heading") or words.lower[at] in _JOINS
     ):

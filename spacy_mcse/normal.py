@@ -1,5 +1,6 @@
 """Statements that something is normal: "heart size is normal", "lungs are clear"."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Optional
 
@@ -17,6 +18,13 @@ _TAKE_FOR = ("negative", "neg", "unremarkable")
 _FILLERS = ("appearing", "appearance", "of", "the")
 # Said only behind a structure: "trachea is central", but not in "central vessels".
 _PREDICATIVE = "predicative"
+# Those that describe findings too: "fine opacities", "free air".
+_ALSO_DESCRIBE = frozenset(
+    (
+        *("central", "dry", "fine", "free", "benign", "regular", "smooth"),
+        *("symmetric", "symmetrical", "defined"),
+    )
+)
 _OUTLINES = frozenset(
     ("size", "contour", "contours", "visualized", "width", "shape", "position")
 )
@@ -25,7 +33,7 @@ _EXAMINATION = "examination"
 # How far an adjective may stand from its structure in a list of structures.
 _MAX_LIST = 14
 _LONGEST_LINK = 4
-_LONGEST_LINE = 60  # words
+_LONGEST_LINE = 60
 
 
 class Normal(NamedTuple):
@@ -54,6 +62,7 @@ def find_normal(reading: Reading) -> list[Normal]:
                 _takes_object(reading, match, following)
                 or _is_denied(reading, match, first)
                 or _falls_short(reading, match, first)
+                or _describes_finding(reading, match, last)
             ):
                 continue
             structures = list(_subjects(reading, match, end_of_previous))
@@ -127,6 +136,8 @@ def _is_whole_sentence(
     words = reading.words
     if match.end < last and words.lower[match.end] == ":":
         last = match.end  # "Otherwise negative: no effusion"
+    if any(reading.kinds(at) == {"side"} for at in range(first, match.start)):
+        return False  # "Left: clear"
     return all(
         reading.is_class(at, "adverb") or not words.is_word[at]
         for at in (*range(first, match.start), *range(match.end, last))
@@ -171,6 +182,7 @@ def _under_heading(
     """The structure that heads the line, and the words that speak of it: "Lungs:
     hyperexpanded but [clear]", "Angles: left blunted, [right clear]", "[Left clear]."
     """
+    words = reading.words
     start = match.start
     while start > first and (
         reading.kinds(start - 1) == {"side"} or reading.is_class(start - 1, "adverb")
@@ -178,11 +190,10 @@ def _under_heading(
         start -= 1
     line = first
     if start == first and start < match.start:
-        floor = max(0, first - _LONGEST_LINE)
-        while line > floor and not _is_at_line_start(reading, line):
-            line -= 1
+        line_start = words.text.rfind("\n", 0, words.starts[first]) + 1
+        line = bisect_left(words.starts, line_start, 0, first)
     term = _heading_term(reading, line)
-    if term is None or term.end >= start:
+    if term is None or not 0 < start - term.end <= _LONGEST_LINE:
         return [], []
     if line == first and any(
         reading.category(at) != "" or reading.in_cue[at]
@@ -190,11 +201,6 @@ def _under_heading(
     ):
         return [], []
     return [term], [(start, match.end)]
-
-
-def _is_at_line_start(reading: Reading, at: int) -> bool:
-    words = reading.words
-    return "\n" in words.text[words.ends[at - 1] : words.starts[at]]
 
 
 def _heading_term(reading: Reading, first: int) -> Optional[Match]:
@@ -211,6 +217,8 @@ def _heading_term(reading: Reading, first: int) -> Optional[Match]:
 
 def _takes_object(reading: Reading, match: Match[str], following: str) -> bool:
     """Whether what follows is denied: "clear of", but not "normal width for age"."""
+    if following == "/" and reading.words.lower[match.end - 1] == "n":
+        return True  # "n/a"
     if following == "for":
         words = reading.words.lower
         of_age = words[match.end + 1 : match.end + 3]
@@ -221,6 +229,23 @@ def _takes_object(reading: Reading, match: Match[str], following: str) -> bool:
 def _falls_short(reading: Reading, match: Match[str], first: int) -> bool:
     """Whether the word in front takes it back: "poorly inflated"."""
     return match.start > first and reading.is_class(match.start - 1, "falls_short")
+
+
+def _describes_finding(reading: Reading, match: Match[str], last: int) -> bool:
+    """Whether a word is no normal one here: "lungs: [fine] reticular opacities"."""
+    words = reading.words.lower
+    if words[match.end - 1] not in _ALSO_DESCRIBE:
+        return False
+    at = match.end
+    while at < last and (
+        words[at] in _FILLERS or (reading.category(at) == "" and reading.kinds(at))
+    ):
+        at += 1
+    # "free air" begins before the word ends.
+    return any(
+        reading.category(i) not in ("", ANATOMY)
+        for i in (match.start, *range(at, min(at + 1, last)))
+    )
 
 
 def _goes_on_from(reading: Reading, end: int, match: Match[str]) -> bool:

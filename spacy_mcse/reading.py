@@ -110,6 +110,7 @@ def read(doc: Doc, vocabulary: Vocabulary) -> Reading:
         columns,
         vocabulary.last_words,
         vocabulary.first_words,
+        vocabulary.classes["abbreviated"],
         find_breaks,
     )
     _spell_out(words, vocabulary)
@@ -154,6 +155,10 @@ def _spell_out(words: Words, vocabulary: Vocabulary) -> None:
         if meant is not None:
             if at and words.is_number[at - 1]:
                 continue  # "5 min"
+            if not words.is_word[at]:
+                if not _stands_for_word(words, at):
+                    continue
+                words.is_word[at] = True
         elif spelling is None or len(lower) < SHORTEST - 1:
             continue
         else:
@@ -163,3 +168,13 @@ def _spell_out(words: Words, vocabulary: Vocabulary) -> None:
         words.lower[at] = meant
         words.surface[at] = (meant,)
         words.forms[at] = (meant, *singulars(meant))
+
+
+def _stands_for_word(words: Words, at: int) -> bool:
+    """Whether a sign is read as a word: "no #", not "film # 3", "more in # and size" or
+    "# Findings"."""
+    if at == 0 or words.lower[at - 1] == "in":
+        return False
+    if at + 1 < len(words) and words.is_number[at + 1]:
+        return False
+    return "\n" not in words.text[words.ends[at - 1] : words.starts[at]]

@@ -10,7 +10,8 @@ NO_SECTION = ""
 # A heading that names a structure, "Lungs:": what follows is found in the images.
 _STRUCTURE = "structure"
 _FINDINGS = "findings"
-_OF_THE_IMAGES = (NO_SECTION, _FINDINGS, "impression")
+_IMPRESSION = "impression"
+_OF_THE_IMAGES = (NO_SECTION, _FINDINGS, _IMPRESSION)
 _MIN_LETTERS_FOR_SLIP = 6
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2})[.?!]\s+(?=\S)")
@@ -41,7 +42,8 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
     a sentence, or alone on its line in capitals. One slip is forgiven in long headings
     ("IMPRESION:", "NDICATION:", "FIDNINGS:"). In texts whose line breaks were lost a
     heading in capitals also stands amid a line ("Cough FINDINGS: Clear"). The name of
-    a structure ("Lungs:") ends a section that tells of no images, such as "Technique:".
+    a structure ("Lungs:") ends a section that tells of no images, such as "Technique:",
+    where the findings have no heading of their own further on.
 
     text (str): The report.
     headings (Mapping[str, str]): Heading in lower case to the section's name.
@@ -58,14 +60,24 @@ def find_sections(text: str, headings: Mapping[str, str]) -> list[Section]:
     bare = _bare_headings(text, known)
     sections = []
     start, current = 0, NO_SECTION
-    for mark_start, mark_end, name in sorted(marks + bare):
+    ordered = sorted(marks + bare)
+    # The next of the headings that all reports share, from behind.
+    following = [""] * len(ordered)
+    for i in range(len(ordered) - 1, 0, -1):
+        name = ordered[i][2]
+        following[i - 1] = name if name in _OF_THE_IMAGES[1:] else following[i]
+    for (mark_start, mark_end, name), ahead in zip(ordered, following, strict=True):
         if mark_start < start:
             continue  # found twice
         if name in (_STRUCTURE, NO_SECTION):
             if current in _OF_THE_IMAGES:
                 continue
+            if name == _STRUCTURE and ahead == _FINDINGS:
+                continue  # "History: Lungs: COPD. Findings: ..."
             # The structure itself is part of what is said: "Heart: enlarged".
             name, mark_end = NO_SECTION, mark_start
+        elif current == _IMPRESSION and text[start:mark_start].strip(" \t") == "":
+            continue  # "Impression: Dx: pneumonia"
         if mark_start > start or current:
             sections.append(Section(current, start, mark_start))
         start, current = mark_end, name

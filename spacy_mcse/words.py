@@ -22,41 +22,20 @@ from .inflection import singulars
 from .word_types import SPACE, STOP, WordType, word_type
 
 _REMOVED_IN_BRACKETS = re.compile(r"\[\*\*.{0,80}?\*\*\]", re.DOTALL)
-# Written with a full stop that ends no sentence: "Lt. base", "approx. 5 mm".
-_ABBREVIATED = frozenset(("l", "r", "lt", "rt", "bilat", "approx"))
-# A line that ends so goes on in the next one.
-_GO_ON = frozenset(
-    [
-        "and",
-        "or",
-        "nor",
-        "of",
-        "in",
-        "at",
-        "on",
-        "with",
-        "without",
-        "the",
-        "a",
-        "an",
-        "no",
-        "to",
-        "for",
-        "from",
-        "by",
-        ",",
-        "/",
-        "-",
-        "&",
-        "right",
-        "left",
-        "small",
-        "large",
-        "mild",
-        "moderate",
-        "severe",
-    ]
+# A line that ends so goes on in the next one, whatever that begins with.
+_HANGS = frozenset(
+    (
+        *("and", "or", "nor", "of", "in", "at", "for", "from", "by", "with"),
+        *("without", "the", "a", "an"),
+    )
 )
+# A line that ends so goes on in the next one where that begins in lower case.
+_GO_ON = _HANGS | {"on", "no", "to", ",", "/", "-", "&"}
+# ... and so, but for "effusion on the left", "effusion small", "heart is large".
+_DESCRIBES = frozenset(
+    ("right", "left", "small", "large", "mild", "moderate", "severe")
+)
+_ENDS_IN_FRONT = frozenset(("is", "are", "was", "were", "appears", ":"))
 # A line that begins so goes on from the one before.
 _GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "which"))
 # Characters: a longer line without a full stop was wrapped, and goes on in the next.
@@ -153,6 +132,7 @@ def read_words(
     columns: NDArray[np.uint64],
     last_words: Set[str] = frozenset(),
     first_words: Set[str] = frozenset(),
+    abbreviated: Set[str] = frozenset(),
     find_breaks: Optional[Callable[[str], Sequence[int]]] = None,
 ) -> Words:
     """Read the words of a Doc, in one pass.
@@ -162,6 +142,8 @@ def read_words(
     last_words (Set[str]): Words with which a statement may end, and
     first_words (Set[str]): with which one may begin: between the two a capital
         letter ends a sentence that has no full stop.
+    abbreviated (Set[str]): Words behind which a full stop ends no sentence where more
+        follows in lower case: "Lt. base", "no sig. effusion".
     find_breaks (Optional[Callable]): Gives the offsets in a text where a sentence ends
         whatever stands there, in order: in front of headings.
     RETURNS (Words): The words; nothing is written.
@@ -201,7 +183,7 @@ def read_words(
                 and _starts_line(
                     kinds,
                     i + 1,
-                    words.lower[-1:],
+                    _hangs(words, start, last_words),
                     by_lines and offsets[i] - line_start < _FULL_LINE,
                 )
             ):
@@ -230,7 +212,9 @@ def read_words(
             start = _close(words, start)
             continue
         if kind.ends_sentence:
-            if not (kind.lower == STOP and _goes_on(words, start, kinds, i)):
+            if not (
+                kind.lower == STOP and _goes_on(words, start, kinds, i, abbreviated)
+            ):
                 start = _close(words, start)
             continue
         lower, forms = kind.lower, kind.forms
@@ -246,7 +230,7 @@ def read_words(
         if lower == "?":
             following = kinds[i + 1] if i + 1 < n else None
             lower = QUESTION_AFTER
-            if following is not None and following.is_word:
+            if following is not None and (following.is_word or following.lower == "#"):
                 apart = i == 0 or spaces[i - 1]
                 if not spaces[i] or (apart and not following.is_title):
                     lower = QUESTION_BEFORE
@@ -269,7 +253,7 @@ def read_words(
             tokens.append(i)
             sentence_of.append(len(sentences))
         if lower == QUESTION_AFTER or (
-            kind.has_stop and not _goes_on(words, start, kinds, i)
+            kind.has_stop and not _goes_on(words, start, kinds, i, abbreviated)
         ):
             start = _close(words, start)
     _close(words, start)
@@ -321,14 +305,20 @@ def _close(words: Words, start: int) -> int:
     return end
 
 
-def _goes_on(words: Words, start: int, kinds: Sequence[WordType], stop: int) -> bool:
+def _goes_on(
+    words: Words,
+    start: int,
+    kinds: Sequence[WordType],
+    stop: int,
+    abbreviated: Set[str],
+) -> bool:
     """Whether a full stop only ends an abbreviation: "Lt. base", not "L. No mass"."""
     following = kinds[stop + 1] if stop + 1 < len(kinds) else None
     return (
         following is not None
         and following.is_word
         and len(words.lower) > start
-        and words.lower[-1] in _ABBREVIATED
+        and words.lower[-1] in abbreviated
         and (not following.is_title or len(words.lower) == start + 1)
     )
 
@@ -350,19 +340,37 @@ def _is_spoken(kinds: Sequence[WordType], at: int) -> bool:
 
 
 def _starts_line(
-    kinds: Sequence[WordType], at: int, before: list[str], by_lines: bool
+    kinds: Sequence[WordType], at: int, hangs: Optional[bool], by_lines: bool
 ) -> bool:
     """Whether a new statement starts with a line, not only a wrapped one goes on."""
     if at >= len(kinds):
         return False
     if any(kind.lower == ":" for kind in kinds[at + 1 : at + 4]):
         return True  # "HEART: ..."
-    if before and before[0] == ":":
-        return False  # "HEART:", with what is said of it in the next line
+    if hangs:
+        return False
     if kinds[at].is_title:
         return True
-    goes_on = kinds[at].lower in _GOES_ON or (before and before[0] in _GO_ON)
-    return by_lines and not goes_on
+    return by_lines and hangs is not None and kinds[at].lower not in _GOES_ON
+
+
+def _hangs(words: Words, start: int, last_words: Set[str]) -> Optional[bool]:
+    """Whether a line, which ends with the last word, must go on: "effusion or"; None
+    where it does if the next one begins in lower case: "a small"."""
+    said = words.lower[max(start, len(words) - 3) :]
+    ending = said[-1] if said else ""
+    if ending == ":" or ending in _HANGS:
+        return True  # "HEART:", with what is said of it in the next line
+    if ending in _GO_ON:
+        return None
+    if ending not in _DESCRIBES or len(said) < 2:
+        return None if ending in _DESCRIBES else False
+    ended = (
+        said[-2] in _ENDS_IN_FRONT
+        or not last_words.isdisjoint(words.forms[-2])
+        or said[-3:-1] in (["on", "the"], ["to", "the"])
+    )
+    return False if ended else None
 
 
 def _starts_item(kinds: Sequence[WordType], at: int, said: list[str]) -> bool:

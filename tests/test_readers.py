@@ -642,3 +642,20 @@ def test_convert_script(save, tmp_path, monkeypatch, capsys):
     assert not output.exists()
     with pytest.raises(SystemExit):
         convert(path, "corpus.json")
+
+
+def test_names_that_could_be_text_are_not_shown(tmp_path: Path) -> None:
+    entity = {"label": "OBS-DP", "start_ix": 7, "end_ix": 7, "relations": []}
+    report = {"text": "clear", "entities": {"secret words stand here": entity}}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"secret text of a report": report}), "utf8")
+    with pytest.raises(ValueError, match="E845") as caught:
+        list(read_radgraph(path))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_number_with_too_many_digits(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(f'{{"a": {"9" * 5000}}}', "utf8")
+    refused(read_radgraph, path, "E842", "too many digits")

@@ -66,8 +66,33 @@ ALL_ELSE = [
 ]
 
 
+# What looks like one of the styles above and is ordinary English, or the reverse.
+COLLISIONS = [
+    "No sig. <e a=absent>effusion</e>. No evid. of <e a=absent>edema</e>.",
+    "<e severity=moderate>Mod. cardiomegaly</e>, poss. <e a=uncertain>edema</e>.",
+    "no <e a=absent>ptx</e>. <e severity=minimal>min. effusion</e>.",
+    "No <e a=absent>effusion</e> or\nPneumothorax.".replace(
+        "Pneumothorax", "<e a=absent>Pneumothorax</e>"
+    ),
+    "no <e a=absent>effusion</e> on the right\n<e>edema</e>",
+    "<e>effusion</e> small\n<e side=''>edema</e> mild\nno <e a=absent>mass</e>",
+    "there is a <e severity=small>small\neffusion</e>",
+    "<e>Heart - enlarged</e>. No <e a=absent>effusion</e>.",
+    "The <e>effusion</e> has gone up. The <e a=absent>edema</e> has gone.",
+    "<e>Opacity</e> is likely due to <e a=uncertain>aspiration</e>.",
+    "<e>Opacities</e> are probably from <e a=uncertain>edema</e>.",
+    "<e a=absent>Heart not enlarged</e>, <e>tortuous aorta</e>.",
+    "<e concept='congestive heart failure'>Cong heart failure</e>.",
+    "No <e a=absent concept=fracture>acute #</e>.",
+    "<e concept='rib fracture'>Rib #</e>. Film # 3, tube #2. ? <e a=uncertain>#</e>.",
+    "More <e>nodules</e>, increased in # and size.",
+    "# Findings\nNo <e a=absent>effusion</e>.",
+    "<e concept=headache>Tension headache</e>. Pick up the <e>nodule</e>.",
+]
+
+
 @pytest.mark.parametrize(
-    "markup", [*SHORTHAND, *SPEECH, *STRUCTURED, *HEDGES, *ALL_ELSE]
+    "markup", [*SHORTHAND, *SPEECH, *STRUCTURED, *HEDGES, *ALL_ELSE, *COLLISIONS]
 )
 def test_style(nlp: Language, markup: str) -> None:
     text, marked = parse_markup(markup.replace("'", '"'))
@@ -90,6 +115,12 @@ def test_style(nlp: Language, markup: str) -> None:
         ("The lungs are poorly inflated.", []),
         ("Prominent central vessels.", []),
         ("Pleura clear of effusion.", []),
+        ("Lungs: fine reticular opacities.", []),
+        ("Abdomen: free air.", []),
+        ("Pleura: smooth thickening. Bones: benign appearing cyst.", []),
+        ("Lungs: n/a. Hila smooth.", ["hilum"]),
+        ("Lungs fine, pleura free.", ["lung", "pleura"]),
+        ("Right: pneumothorax. Left: clear.", []),
     ],
 )
 def test_normal_statement(nlp: Language, text: str, normal: list[str]) -> None:
@@ -117,6 +148,9 @@ def test_devices_and_their_heading(nlp: Language, text: str, devices: list) -> N
     [
         ("TECHNIQUE: AP.\nHEART: big.", ["HEART: big."]),
         ("FINDINGS: All well.\nHeart: big.", ["All well.\nHeart: big."]),
+        ("HISTORY: Left: scar.\nFINDINGS: Clear.", ["Clear."]),
+        ("HISTORY: Cough.\nHeart: big.\nIMPRESSION: Big.", ["Heart: big.", "Big."]),
+        ("IMPRESSION: Dx: edema.", ["Dx: edema."]),
         ("History of cough. Clear.", ["History of cough. Clear."]),
         ("History cough. Clear.", ["Clear."]),
         ("INDICATION: cough\n\nClear.\n\nIMPRESSION: Normal.", ["Clear.", "Normal."]),

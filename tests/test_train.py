@@ -11,6 +11,7 @@ import pytest
 import spacy
 from script_runs import run, script
 from spacy.tokens import Doc, DocBin
+from spacy.training import Example
 from spacy.util import fix_random_seed, is_package
 from spacy.vocab import Vocab
 from test_encoders import make_tiny_bert
@@ -249,6 +250,18 @@ def make_embed(**changes):
         "include_static_vectors": False,
     }
     return make_affix_embed(**{**settings, **changes})
+
+
+@pytest.mark.parametrize("texts", [[], ["no entity here"]])
+def test_a_test_part_without_entities_has_no_figures(texts):
+    names = script("evaluate_ner.py")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "zebra"}])
+    docs = [nlp.make_doc(text) for text in texts]
+    found = names["measure"](nlp, [Example(doc.copy(), doc) for doc in docs])
+    assert found["f"] is None
+    assert found["entities"] == 0
+    assert "F none" in names["describe"]("bc5cdr", found)
 
 
 def test_affixes_of_words_are_embedded():

@@ -428,6 +428,19 @@ def test_labels_are_validated(start, data, monkeypatch, capsys):
     assert 'pip install "spacy-mcse[eval]"' in capsys.readouterr().err
 
 
+def test_one_report_has_no_groups_and_no_figure(start, parts, tmp_path, capsys):
+    gold = json.loads((parts["GOLD"] / "radgraph.json").read_text("utf8"))
+    name = next(name for name, one in gold.items() if one["data_split"] == "dev")
+    path = tmp_path / "one report's.json"
+    path.write_text(json.dumps({name: gold[name]}), "utf8")
+    figure = tmp_path / "labels.png"
+    figure.write_bytes(b"of other data")
+    found = start("validate_labels", "--gold", path, "--figure", figure)
+    assert found["data"]["gold"]["sequences"]["groups"] == []
+    assert not figure.exists()
+    assert "No figure" in capsys.readouterr().err
+
+
 def test_systems_are_validated(start, data, monkeypatch, capsys):
     pytest.importorskip("sacrebleu")
     figure = data / "systems.png"

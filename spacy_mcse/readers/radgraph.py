@@ -17,6 +17,7 @@ from ..errors import Errors
 from .source import (
     check_file,
     member,
+    named,
     open_text,
     optional,
     read_json_lines,
@@ -139,7 +140,7 @@ def _reports(path: Path, labeler: str) -> Iterator[AnnotatedReport]:
                 yield _report(name, value, where, labeler)
         return
     for found in read_members(path, _EXPECTED):
-        where = f"{path}, report '{found.key}'"
+        where = f"{path}, report {named(found.key)}"
         name, value = found.key, typed(found.value, dict, where)
         # CheXpert Plus: a list of what the model gives for one report each.
         if set(value) == {"0"}:
@@ -194,7 +195,7 @@ def _report(
         text,
         optional(record, "report", where) or None,
         [
-            _Raw.of(key, entity, f"{where_annotated} > entities > {key}")
+            _Raw.of(key, entity, f"{where_annotated} > entities > {_shown_key(key)}")
             for key, entity in entities.items()
         ],
         where,
@@ -414,6 +415,10 @@ def _characters(
 
 def _id(text: str) -> str:
     return repr(text) if len(text) <= 20 and text.isalnum() else shown(text)
+
+
+def _shown_key(key: str) -> str:
+    return key if len(key) <= 20 and key.isalnum() else named(key)
 
 
 def _plain(text: str) -> str:

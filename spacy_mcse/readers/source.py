@@ -110,6 +110,8 @@ def read_json_lines(path: Path, expected: str) -> Iterator[Member]:
             except json.JSONDecodeError as error:
                 problem = f"{_said(error)} at column {error.colno}"
                 raise _no_json(where, problem, expected) from None
+            except ValueError as error:
+                raise _no_json(where, _said(error), expected) from None
             except RecursionError:
                 raise _no_json(where, "nested too deeply", expected) from None
             yield Member(str(line), typed(value, dict, where), line)
@@ -164,14 +166,18 @@ def shown(value: Any) -> str:
     return _NAMES.get(type(value), type(value).__name__)
 
 
-def _said(error: json.JSONDecodeError) -> str:
+def _said(error: ValueError) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return "a number has too many digits"
     # Some messages are meant to be followed by the place: "... starting at".
     return error.msg.removesuffix(" at")
 
 
-def _name(key: str) -> str:
-    """The name of a member, for errors; long ones cannot be an id."""
-    return repr(key) if len(key) <= 80 else "a name"
+def named(key: str) -> str:
+    """The name of a member, for errors; long ones and phrases cannot be an id."""
+    if len(key) <= 80 and len(key.split()) <= 2:
+        return repr(key)
+    return f"a name of {len(key)} characters"
 
 
 def _no_json(where: str, problem: str, expected: str) -> ValueError:
@@ -223,7 +229,7 @@ class _Decoder:
                         raise self._wrong("expected a name in double quotes")
                     key = self._value()
                     if self._next_mark() != ":":
-                        raise self._wrong(f"expected ':' behind {_name(key)}")
+                        raise self._wrong(f"expected ':' behind {named(key)}")
                     self.at += 1
                     self._next_mark()
                 line = self.line
@@ -231,7 +237,7 @@ class _Decoder:
                 number += 1
                 mark = self._next_mark()
                 if mark not in (",", closing):
-                    problem = f"expected ',' or '{closing}' behind {_name(key)}"
+                    problem = f"expected ',' or '{closing}' behind {named(key)}"
                     raise self._wrong(problem)
                 self.at += 1
                 if mark == closing:
@@ -259,6 +265,8 @@ class _Decoder:
             except json.JSONDecodeError as error:
                 if self._is_wrong_for_good(error):
                     raise self._wrong(_said(error), error.pos) from None
+            except ValueError as error:
+                raise self._wrong(_said(error)) from None
             except RecursionError:
                 raise self._wrong("nested too deeply") from None
             else:
