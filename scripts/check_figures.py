@@ -3,8 +3,10 @@
     python scripts/check_figures.py scripts/recorded_figures.json --folder metrics
 
 The record has, for each file of figures, the least value of each figure by its path in
-the file: {"entities.json": {"data.gold.splits.dev.absent.heads.value": 0.95}}. Figures
-of data that were not measured (data.NAME is not in the file) are passed over.
+the file: {"pipeline": "en_mcse_cxr_sm", "figures": {"entities.json":
+{"data.gold.splits.dev.absent.heads.value": 0.95}}}. Figures of data that were not
+measured (data.NAME is not in the file) are passed over, and all where the figures are
+those of another pipeline.
 """
 
 import argparse
@@ -36,18 +38,27 @@ def main() -> int:
     parser.add_argument("recorded", type=Path, help="JSON file of recorded figures")
     parser.add_argument("--folder", type=Path, default=Path("metrics"))
     parser.add_argument("--output", type=Path, help="JSON file of what was compared")
+    parser.add_argument("--pipeline", help="pipeline of the figures (default: any)")
     args = parser.parse_args()
     try:
-        recorded = json.loads(args.recorded.read_text("utf8"))
+        record = json.loads(args.recorded.read_text("utf8"))
+        recorded = record["figures"]
+        if args.pipeline not in (None, record["pipeline"]):
+            print(
+                f"The recorded figures are of {record['pipeline']}: nothing compared "
+                f"for {args.pipeline}"
+            )
+            recorded = {}
         figures = {
             name: json.loads((args.folder / name).read_text("utf8"))
             for name in recorded
         }
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError) as error:
         print(f"No figures to compare: {error}", file=sys.stderr)
         return 1
     checked = list(check(recorded, figures))
-    for one in checked:
+    # Those that fall short last, where they are seen.
+    for one in sorted(checked, key=lambda one: one.falls_short):
         if one.measured:
             mark = "SHORT" if one.falls_short else "ok   "
             found = "none" if one.found is None else f"{one.found:.4f}"
@@ -58,12 +69,10 @@ def main() -> int:
         f"{len(checked) - passed_over} figures compared, {len(short)} fall short, "
         f"{passed_over} of data that were not measured"
     )
-    if short:
-        return 1
     if args.output:
-        rows = [one._asdict() for one in checked]
+        rows = [one._asdict() | {"falls_short": one.falls_short} for one in checked]
         args.output.write_text(json.dumps(rows, indent=2) + "\n", "utf8")
-    return 0
+    return int(bool(short))
 
 
 def check(

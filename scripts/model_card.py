@@ -1,11 +1,17 @@
 """The model card of a packaged pipeline: the README.md in its wheel."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Optional
 
 from spacy_mcse.pipelines import DEFAULT_PIPELINE, TRANSFORMER_PIPELINE
+
+# Where PYTHONSAFEPATH is set, a script does not see the module beside it.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from validation_report import part_tables, parts
 
 # Sections of the README that hold for every pipeline.
 PERFORMANCE, LIMITS, CITATION = "Performance", "Limits", "Citation"
@@ -136,7 +142,11 @@ def parts_table(sources: Sequence[dict[str, str]]) -> str:
 
 
 def figure_tables(figures: Figures) -> str:
-    """The numbers of a file, a row for each dict, dicts with like keys in one table."""
+    """The tables of a file of the validation; of another file all its numbers, a row
+    for each dict, dicts with like keys in one table."""
+    name = Path(figures.path).stem
+    if name in parts() and "data" in figures.data:
+        return part_tables(name, figures.data)
     command = f"`python -m spacy project run {figures.command}`"
     blocks = [
         f"### `{figures.path}`" + (f", made by {command}" if figures.command else "")

@@ -31,7 +31,8 @@ def main() -> int:
     parser.add_argument(
         "data",
         nargs="*",
-        help="files and folders to hash; '' is passed over, a missing one is null",
+        help="files, folders and names of installed packages to hash; '' is passed "
+        "over, what is missing is null",
     )
     args = parser.parse_args()
     spec = find_spec(PACKAGE)
@@ -41,7 +42,7 @@ def main() -> int:
     inputs = {
         "package": hash_of(Path(spec.origin).parent),
         "versions": versions(),
-        "data": {name: hash_of(Path(name)) for name in args.data if name},
+        "data": {name: hash_of(located(name)) for name in args.data if name},
     }
     text = json.dumps(inputs, indent=2) + "\n"
     if args.output.is_file() and args.output.read_text("utf8") == text:
@@ -51,6 +52,16 @@ def main() -> int:
     args.output.write_text(text, "utf8")
     print(f"Wrote {args.output}")
     return 0
+
+
+def located(name: str) -> Path:
+    """A file or folder, or the folder of an installed package such as a pipeline."""
+    path = Path(name)
+    if not path.exists() and name.isidentifier():
+        spec = find_spec(name)
+        if spec is not None and spec.origin:
+            return Path(spec.origin).parent
+    return path
 
 
 def hash_of(path: Path) -> Optional[str]:

@@ -108,7 +108,7 @@ def main() -> None:
         generated = read_generated(
             in_folder(args.generated, args.data, GENERATED), args.limit
         )
-        given = read_systems(args.system, args.limit)
+        given = read_systems([one for one in args.system if one], args.limit)
         nlp = spacy_mcse.load(args.pipeline)
         data = {**build(reports, generated, nlp, args.references, args.seed), **given}
     except (OSError, ValueError, UsageError) as error:

@@ -91,7 +91,12 @@ def in_folder(given: str, folder: str, name: str) -> str:
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"--data: there is no folder '{folder}'")
     path = Path(folder) / name
-    return str(path) if path.is_file() else ""
+    if path.is_file():
+        return str(path)
+    if not any((Path(folder) / other).is_file() for other in (OPENI, GENERATED)):
+        raise FileNotFoundError(f"--data: '{folder}' has no {OPENI} and no {GENERATED}")
+    print(f"No {name} in {folder}: not measured", file=sys.stderr)
+    return ""
 
 
 def read_all(args: argparse.Namespace) -> dict[str, list[Labelled]]:

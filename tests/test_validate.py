@@ -202,13 +202,16 @@ def test_reports_are_joined_with_labels(parts, tmp_path):
 
 
 def test_files_are_found_in_a_folder(parts, tmp_path):
-    (tmp_path / "a.jsonl").touch()
+    name, other = parts["OPENI"], parts["GENERATED"]
     in_folder, folder = parts["in_folder"], str(tmp_path)
-    assert in_folder("given", folder, "a.jsonl") == "given"
-    assert in_folder("", folder, "a.jsonl") == str(tmp_path / "a.jsonl")
-    assert in_folder("", folder, "b.jsonl") == in_folder("", "", "a.jsonl") == ""
+    with pytest.raises(FileNotFoundError, match=f"no {name} and no {other}"):
+        in_folder("", folder, name)
+    (tmp_path / name).touch()
+    assert in_folder("given", folder, name) == "given"
+    assert in_folder("", folder, name) == str(tmp_path / name)
+    assert in_folder("", folder, other) == in_folder("", "", name) == ""
     with pytest.raises(FileNotFoundError, match="--data"):
-        in_folder("", str(tmp_path / "none"), "a.jsonl")
+        in_folder("", str(tmp_path / "none"), name)
 
 
 def test_labels_of_openi_are_present_or_not_mentioned(parts):

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 from weasel.util import load_project_config
 
+from spacy_mcse.pipelines import DEFAULT_PIPELINE
 from spacy_mcse.readers.radgraph import AnnotatedReport, Observation
 
 ROOT = Path(__file__).parent.parent
@@ -148,7 +149,9 @@ def test_figures_are_compared_with_the_recorded_ones(checks) -> None:
 def test_a_figure_that_falls_short_ends_with_one(
     checks, tmp_path, monkeypatch, capsys, value, code
 ) -> None:
-    (tmp_path / "record.json").write_text('{"a.json": {"data.gold.f1": 0.5}}', "utf8")
+    (tmp_path / "record.json").write_text(
+        '{"pipeline": "sm", "figures": {"a.json": {"data.gold.f1": 0.5}}}', "utf8"
+    )
     figures = {"data": {"gold": {"f1": value}}}
     (tmp_path / "a.json").write_text(json.dumps(figures), "utf8")
     output = tmp_path / "checked.json"
@@ -156,13 +159,20 @@ def test_a_figure_that_falls_short_ends_with_one(
     monkeypatch.setattr(sys, "argv", ["x", *arguments, "--output", str(output)])
     assert checks.main() == code
     assert ("SHORT" in capsys.readouterr().out) == bool(code)
-    assert output.exists() == (not code)
+    assert json.loads(output.read_text("utf8"))[0]["falls_short"] == bool(code)
+    monkeypatch.setattr(sys, "argv", ["x", *arguments, "--pipeline", "other"])
+    assert checks.main() == 0
+    assert "nothing compared for other" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["x", *arguments, "--pipeline", "sm"])
+    assert checks.main() == code
     (tmp_path / "a.json").unlink()
     assert checks.main() == 1
 
 
 def test_recorded_figures_cover_the_gold_corpus() -> None:
-    recorded = json.loads((SCRIPTS / "recorded_figures.json").read_text("utf8"))
+    record = json.loads((SCRIPTS / "recorded_figures.json").read_text("utf8"))
+    recorded = record["figures"]
+    assert record["pipeline"] == DEFAULT_PIPELINE
     assert set(recorded) == {"entities.json", "labels.json", "systems.json"}
     paths = {path for figures in recorded.values() for path in figures}
     for assertion in ("present", "absent"):
@@ -227,6 +237,7 @@ def test_report_has_all_parts_and_says_what_is_missing(reports, tmp_path) -> Non
     assert "0.500 of 2 [0.10, 0.90]" in text
     assert "0.76" in text
     assert "labels.json is missing" in text
+    assert "invented" in text
     page = reports.html(blocks, tmp_path)
     assert "&lt;b&gt;mine&lt;/b&gt;" in page
     assert "<b>mine" not in page
@@ -265,7 +276,7 @@ def test_workflow_validate_runs_once_and_fails_for_a_broken_figure(tmp_path) -> 
     recorded = folder / "scripts" / "recorded_figures.json"
     content = json.loads(recorded.read_text("utf8"))
     path = "data.gold.splits.dev.present.heads.value"
-    content["entities.json"][path] = 1.5
+    content["figures"]["entities.json"][path] = 1.5
     recorded.write_text(json.dumps(content), "utf8")
     broken = run()
     assert broken.returncode != 0
