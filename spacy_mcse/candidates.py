@@ -16,7 +16,7 @@ _OUTLINES = frozenset(
 )
 _WHICH = frozenset(("which", "that"))
 _TOWARDS = frozenset(("to", "towards", "toward", "the"))
-_DASHES = frozenset("-\u2013\u2014")
+_DASHES = frozenset("-\u2013\u2014\u2212")
 # Of a verb, and of the adjective made of it: "obscures", "obscured".
 _VERB_ENDINGS = (("es", "ed"), ("s", "ed"), ("ing", "ed"))
 _LONGEST_HEAD = 4  # words

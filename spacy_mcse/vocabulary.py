@@ -26,6 +26,8 @@ FINDING, ANATOMY, DEVICE, PROCEDURE, CHEMICAL, OTHER = (
 ANY_ANATOMY = "*"
 # In the concept of a state of any structure: the name of the structure.
 ANATOMY_MARK = "{anatomy}"
+# The class of words of which none is a slip for another.
+_ABBREVIATED = "abbreviated"
 # The columns of every list; the README describes them for users who bring their own.
 COLUMNS = {
     "findings": ("concept", "terms", "kind"),
@@ -388,6 +390,8 @@ def _cells(
     """All terms of some columns."""
     for name, names in columns.items():
         for row in tables[name]:
+            if row.get("class") == _ABBREVIATED:
+                continue  # nothing is a slip for them
             for column in names:
                 yield from split_terms(row[column])
 

@@ -12,7 +12,7 @@ STOP = "."
 _REMOVED = re.compile(r"^(?:X{3,}|_+)$", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^\d{1,2}[.)](?=[^\W\d])")
 _ENUMERATOR = re.compile(r"^\d{1,2}[.)]?$")
-_HYPHENS = frozenset("-‐‑‒–—")
+_HYPHENS = frozenset("-‐‑‒–—\u2212")
 # "L." and "R.", "N." for normal, arrows for more and less.
 _LETTER_WITH_STOP = re.compile(r"^[LRNn↑↓]\.$")
 # List marks amid a line, as from word processors, part statements too.

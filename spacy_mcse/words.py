@@ -42,7 +42,7 @@ _GOES_ON = frozenset(("or", "and", "nor", "of", "with", "in", "to", "than", "whi
 _FULL_LINE = 60
 _LONGEST_HEAD = 2  # words in front of a dash that stands for a colon
 _DASH_LINE = re.compile(
-    r"^[ \t]*[^\W\d_]+(?: [^\W\d_]+)? [-\u2013\u2014] ", re.MULTILINE
+    r"^[ \t]*[^\W\d_]+(?: [^\W\d_]+)? [-\u2013\u2014\u2212] ", re.MULTILINE
 )
 # Punctuation as it is spoken in dictation, but for "a period of", "rest period".
 _SPOKEN_STOP, _SPOKEN_COMMA = "period", "comma"
@@ -313,7 +313,12 @@ def _goes_on(
     abbreviated: Set[str],
 ) -> bool:
     """Whether a full stop only ends an abbreviation: "Lt. base", not "L. No mass"."""
-    following = kinds[stop + 1] if stop + 1 < len(kinds) else None
+    at = stop + 1
+    if at < len(kinds) and kinds[at].is_space:
+        # "no sig.  effusion"; in the next line only where the word must describe it
+        hangs = len(words) > 1 and words.lower[-2] in _HANGS | {"no"}
+        at += not kinds[at].line_breaks or (kinds[at].line_breaks == 1 and hangs)
+    following = kinds[at] if at < len(kinds) else None
     return (
         following is not None
         and following.is_word

@@ -69,6 +69,9 @@ ALL_ELSE = [
 # What looks like one of the styles above and is ordinary English, or the reverse.
 COLLISIONS = [
     "No sig. <e a=absent>effusion</e>. No evid. of <e a=absent>edema</e>.",
+    "<e>effusion</e> min.\n<e severity=moderate>edema</e> mod.\nno "
+    "<e a=absent>ptx</e>.",
+    "No sig.  <e a=absent>effusion</e>. No signif.\n<e a=absent>edema</e>.",
     "<e severity=moderate>Mod. cardiomegaly</e>, poss. <e a=uncertain>edema</e>.",
     "no <e a=absent>ptx</e>. <e severity=minimal>min. effusion</e>.",
     "No <e a=absent>effusion</e> or\nPneumothorax.".replace(

@@ -118,6 +118,8 @@ def test_no_word_of_a_list_is_changed(spelling: Spelling) -> None:
         if name in ("labels", "suffixes", "sections", "abbreviations"):
             continue  # short forms are spelled out before mistakes are looked for
         for row in read_table(name, columns):
+            if row.get("class") == "abbreviated":
+                continue
             for column in columns:
                 for term in split_terms(row[column]):
                     for word in term.replace(":", " ").split():
