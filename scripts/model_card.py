@@ -22,8 +22,9 @@ SETTINGS = ("options", "seed", "settings")
 INSTALL = {
     DEFAULT_PIPELINE: "",
     TRANSFORMER_PIPELINE: (
-        "It needs spacy-transformers and torch. `pip install torch==2.13.0` first "
-        "keeps pip from a newer torch with several GB of CUDA libraries.\n\n"
+        "It needs spacy-transformers and torch. pip may take a torch with several GB "
+        "of CUDA libraries: where you want none, install a CPU build of torch first."
+        "\n\n"
     ),
 }
 USAGE = """\
